@@ -1,0 +1,85 @@
+# Every target makes the environment that it needs: with uv where it is installed, else with venv
+# and pip. `make` alone lists the targets.
+
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null)
+export UV_PYTHON_DOWNLOADS = never
+export UV_COMPILE_BYTECODE = 1
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+BIN := .venv/bin
+SEED ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench bench-times fuzz oracle mutate lock clean
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+# install(venv, lock): exactly what is locked, checked by its hashes, and this project on top.
+define install
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Quarterjack needs Python 3.11 or later; say which with make PYTHON=..."; exit 1; }
+	@rm -rf $(1)
+	@if [ -n "$(UV)" ]; then \
+	    $(UV) venv -q --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(1) && \
+	    $(UV) pip install -q --python $(1) --require-hashes -r $(2) && \
+	    $(UV) pip install -q --python $(1) --no-deps --no-build-isolation -e . ; \
+	else \
+	    $(PYTHON) -m venv $(1) && \
+	    $(1)/bin/python -m pip install -qq --require-hashes -r $(2) && \
+	    $(1)/bin/python -m pip install -qq --no-deps --no-build-isolation -e . ; \
+	fi
+	@$(1)/bin/python -m compileall -q src
+	@touch $@
+endef
+
+.venv/ready: pyproject.toml requirements.lock
+	$(call install,.venv,requirements.lock)
+
+.venv-%/ready: pyproject.toml requirements-%.lock
+	$(call install,.venv-$*,requirements-$*.lock)
+
+up: .venv/ready  ## show what there is: the command line at work
+	@$(BIN)/quarterjack explain "30 2 * * 1-5" --timezone America/New_York
+	@echo
+	@$(BIN)/quarterjack next 90m --count 3
+
+test: check  ## all checks, then all tests, with coverage
+	@rm -f .coverage .coverage.*
+	@$(BIN)/coverage run -m pytest -q -n 2
+	@$(BIN)/coverage combine -q
+	@$(BIN)/coverage report --include='*/quarterjack/times/*' --fail-under=100
+	@$(BIN)/coverage report --fail-under=95
+
+check: .venv/ready  ## format, lint, types, imports, tidiness
+	@$(BIN)/ruff format --check -q .
+	@$(BIN)/ruff check -q .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo | tail -n 3
+	@$(BIN)/pytest -q -p no:cacheprovider tests/tidy
+
+bench: bench-times  ## every benchmark
+
+bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APScheduler and celery
+	@.venv-bench/bin/python bench/times.py
+
+fuzz: .venv/ready  ## a million hostile strings for the parsers
+	@$(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)
+
+oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over real minutes
+	@$(BIN)/python -m times.oracle --seed $(SEED)
+
+mutate: .venv-mutate/ready  ## mutation score of the pure parts
+	@.venv-mutate/bin/python tests/mutate.py
+
+lock:  ## lock the dependencies anew (needs uv)
+	@uv lock -q --upgrade
+	@uv export -q --no-emit-project --no-header --no-annotate --extra dev -o requirements.lock
+	@uv export -q --no-emit-project --no-header --no-annotate --extra bench -o requirements-bench.lock
+	@uv export -q --no-emit-project --no-header --no-annotate --extra mutate -o requirements-mutate.lock
+
+clean:  ## remove everything that was made
+	@rm -rf .venv .venv-* .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf .import_linter_cache mutants dist uv.lock
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,90 @@
+"""Every error that Quarterjack raises on purpose.
+
+    QuarterjackError
+    └── Invalid             what a person wrote cannot be used; holds every problem found
+        └── InvalidRecurrence
+
+An error advises: it names the text, the field, the value, the reason and a remedy. One object
+serves Python, the API and the command line, so nothing is worded twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+
+class QuarterjackError(Exception):
+    """The root, for those who want to catch all of it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: `field value reason; remedy`."""
+
+    field: str
+    value: str
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.value} {self.reason}; {self.remedy}"
+
+
+class Invalid(QuarterjackError, ValueError):
+    """Something was refused, for all of these problems; nothing was changed."""
+
+    def __init__(self, text: str, problems: Iterable[Problem]) -> None:
+        self.text = text
+        self.problems = tuple(problems)
+        super().__init__(self._message())
+
+    @classmethod
+    def because(cls, field: str, value: object, reason: str, remedy: str) -> Self:
+        """Refused for one problem, which says it all."""
+        return cls("", [Problem(field, shown(value), reason, remedy)])
+
+    def _message(self) -> str:
+        start = f"{self.text}: " if self.text else ""
+        if len(self.problems) == 1:
+            problem = str(self.problems[0])
+            return problem if problem.startswith(self.text) else f"{start}{problem}"
+        count = f"{start}{len(self.problems)} problems"
+        return "\n".join([count, *(f"  - {problem}" for problem in self.problems)])
+
+
+class InvalidRecurrence(Invalid):
+    """A recurrence, zone, instant, duration or window that cannot be understood."""
+
+
+def shown(value: object) -> str:
+    """A value as an error quotes it: escaped, and never longer than a line."""
+    text = f'"{value}"' if isinstance(value, str) and value.isprintable() else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+class Problems:
+    """Gathers what several checks refuse, so that it is all told at once.
+
+    >>> problems = Problems()
+    >>> with problems:
+    ...     raise InvalidRecurrence.because("hour", 25, "is outside 0-23", "use 0-23")
+    >>> [str(problem) for problem in problems.found]
+    ['hour 25 is outside 0-23; use 0-23']
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> bool:
+        if isinstance(error, Invalid):
+            self.found += error.problems
+            return True
+        return False
+
+    def refuse_if_any(self, text: str = "") -> None:
+        if self.found:
+            raise InvalidRecurrence(text, self.found)

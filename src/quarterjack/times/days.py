@@ -1,0 +1,191 @@
+"""Which days? Each kind finds the first one on or after a day and the last one on or before it.
+
+Days are counted from 1970-01-01, weekdays from Sunday as cron does.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from calendar import isleap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, date
+from typing import NamedTuple, Protocol
+
+from quarterjack.times.instants import EPOCH_ORDINAL
+
+ALL_MONTHS = tuple(range(1, 13))
+_FIRST_DAY = date.min.toordinal() - EPOCH_ORDINAL
+_LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
+_EPOCH_WEEKDAY = 4
+
+
+class Days(Protocol):
+    """A set of days that can be searched both ways."""
+
+    def on_or_after(self, day: int, count: int) -> Sequence[int]:
+        """The first ones, in order: at most so many, and none only if there are none left."""
+
+    def on_or_before(self, day: int) -> int | None:
+        """The last one, if there is one."""
+
+
+class Month(NamedTuple):
+    """All that decides which of a month's days match: there are only 28 of these."""
+
+    first_weekday: int
+    length: int
+
+    def weekday(self, number: int) -> int:
+        return (self.first_weekday + number - 1) % 7
+
+    def nth_weekday(self, weekday: int, nth: int) -> int:
+        """The number of that day, which may lie beyond the month's end."""
+        return 1 + (weekday - self.first_weekday) % 7 + 7 * (nth - 1)
+
+    def last_weekday(self, weekday: int) -> int:
+        fifth = self.nth_weekday(weekday, 5)
+        return fifth if fifth <= self.length else fifth - 7
+
+    def nearest_working_day(self, number: int) -> int:
+        """Monday to Friday, never in another month."""
+        weekday = self.weekday(number)
+        if weekday == 6:
+            return number - 1 if number > 1 else number + 2
+        if weekday == 0:
+            return number + 1 if number < self.length else number - 2
+        return number
+
+
+DayOfMonth = Callable[[Month], int]
+"""A day that depends on the month, such as its last; a number outside the month is no day."""
+
+
+@dataclass(frozen=True)
+class DayRule:
+    """Cron's three day fields. `either`: a day of month or a day of week suffices."""
+
+    months: tuple[int, ...] = ALL_MONTHS
+    numbers: frozenset[int] = frozenset(range(1, 32))
+    weekdays: frozenset[int] = frozenset(range(7))
+    number_rules: tuple[DayOfMonth, ...] = ()
+    weekday_rules: tuple[DayOfMonth, ...] = ()
+    either: bool = False
+
+    @property
+    def admits_every_day(self) -> bool:
+        return len(self.months) == 12 and len(self.numbers) == 31 and len(self.weekdays) == 7
+
+    def numbers_in(self, month: Month) -> list[int]:
+        """The matching days of such a month, in order."""
+        every = range(1, month.length + 1)
+        numbered = self.numbers.union(rule(month) for rule in self.number_rules)
+        named = {number for number in every if month.weekday(number) in self.weekdays}
+        named.update(rule(month) for rule in self.weekday_rules)
+        matching = numbered | named if self.either else numbered & named
+        return sorted(matching.intersection(every))
+
+
+class EveryNthDay:
+    """Every n-th day, of which one is known; without beginning or end."""
+
+    def __init__(self, known: int, step: int) -> None:
+        self._known = known
+        self._step = step
+
+    def on_or_after(self, day: int, count: int) -> Sequence[int]:
+        first = day + (self._known - day) % self._step
+        return range(first, first + count * self._step, self._step)
+
+    def on_or_before(self, day: int) -> int:
+        return day - (day - self._known) % self._step
+
+
+class DaysFrom:
+    """Those of other days that are not before the first."""
+
+    def __init__(self, first: int, days: Days) -> None:
+        self._first = first
+        self._days = days
+
+    def on_or_after(self, day: int, count: int) -> Sequence[int]:
+        return self._days.on_or_after(max(day, self._first), count)
+
+    def on_or_before(self, day: int) -> int | None:
+        found = self._days.on_or_before(day)
+        return found if found is not None and found >= self._first else None
+
+
+class RuledDays:
+    """The days of a rule, worked out a year at a time.
+
+    A year has one of 14 shapes (its first weekday, leap or not), and only these are remembered.
+    """
+
+    def __init__(self, rule: DayRule) -> None:
+        self._rule = rule
+        self._by_shape: list[list[int] | None] = [None] * 14
+
+    def on_or_after(self, day: int, count: int) -> Sequence[int]:
+        if day > _LAST_DAY:
+            return ()
+        year, first = _year_of(day)
+        leap = isleap(year)
+        in_year = self._in_year(first, leap)
+        index = bisect_left(in_year, day - first)
+        found = [first + number for number in in_year[index : index + count]]
+        while len(found) < count and year < MAXYEAR:
+            first += 366 if leap else 365
+            year += 1
+            leap = isleap(year)
+            if in_year := self._in_year(first, leap):
+                found += [first + number for number in in_year]
+        return found
+
+    def on_or_before(self, day: int) -> int | None:
+        if day < _FIRST_DAY:
+            return None
+        year, first = _year_of(day)
+        in_year = self._in_year(first, isleap(year))
+        index = bisect_right(in_year, day - first)
+        while index == 0 and year > MINYEAR:
+            year -= 1
+            leap = isleap(year)
+            first -= 366 if leap else 365
+            in_year = self._in_year(first, leap)
+            index = len(in_year)
+        return first + in_year[index - 1] if index else None
+
+    def _in_year(self, first: int, leap: bool) -> list[int]:
+        """The matching days of the year that begins with the first, counted from 0."""
+        first_weekday = (first + _EPOCH_WEEKDAY) % 7
+        shape = first_weekday + 7 if leap else first_weekday
+        found = self._by_shape[shape]
+        if found is None:
+            found = self._by_shape[shape] = self._work_out(first_weekday, leap)
+        return found
+
+    def _work_out(self, first_weekday: int, leap: bool) -> list[int]:
+        starts = _MONTH_STARTS[leap]
+        days: list[int] = []
+        for month in self._rule.months:
+            start, end = starts[month - 1 : month + 1]
+            shape = Month((first_weekday + start) % 7, end - start)
+            days += [start + number - 1 for number in self._rule.numbers_in(shape)]
+        return days
+
+
+def _year_of(day: int) -> tuple[int, int]:
+    """The year of a day, and the first day of that year."""
+    year = date.fromordinal(day + EPOCH_ORDINAL).year
+    return year, date(year, 1, 1).toordinal() - EPOCH_ORDINAL
+
+
+def _month_starts(*lengths: int) -> tuple[int, ...]:
+    return tuple(sum(lengths[:month]) for month in range(13))
+
+
+_MONTH_STARTS = (
+    _month_starts(31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
+    _month_starts(31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
+)

@@ -1,0 +1,222 @@
+"""Recurrences in English: one phrase, such as "every Monday and Friday at 09:00"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quarterjack.times.durations import Interval
+from quarterjack.times.fields import Fields, FieldValues
+from quarterjack.times.instants import HOUR, MILLISECOND, MINUTE, SECOND
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+
+_TIMES_MAX = 6
+_ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
+
+
+def phrase(fields: Fields) -> str:
+    """When cron's fields fire."""
+    days = _days(fields)
+    times = _clock_times(fields)
+    if times:
+        return f"{days or 'every day'} at {_and(times)}"
+    frequency = _frequency(fields)
+    return f"{frequency}, {days}" if days else frequency
+
+
+def interval_phrase(interval: Interval) -> str:
+    """`every 5 minutes`."""
+    if interval.months:
+        return "every month"
+    if interval.days:
+        weeks, rest = divmod(interval.days, 7)
+        return _every(interval.days, "day") if rest else _every(weeks, "week")
+    units = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": MILLISECOND}
+    counts = []
+    rest = interval.elapsed
+    for name, size in units.items():
+        count, rest = divmod(rest, size)
+        if count:
+            counts.append((count, name))
+    if len(counts) == 1:
+        return _every(*counts[0])
+    return "every " + _and([f"{count} {name}{'s' * (count > 1)}" for count, name in counts])
+
+
+def field_phrases(fields: Fields) -> list[tuple[str, str, str]]:
+    """Each field's name, its text, and what that says; the second only where it is not 0."""
+    rows = [
+        ("minute", fields.minute, _places(fields.minute, 60, "minute")),
+        ("hour", fields.hour, _places(fields.hour, 24, "hour")),
+        ("day of month", fields.day, _day_of_month(fields.day) or "every day"),
+        ("month", fields.month, _months(fields) or "every month"),
+        ("day of week", fields.weekday, _day_of_week(fields.weekday) or "any weekday"),
+    ]
+    if fields.second.values != (0,):
+        rows.insert(0, ("second", fields.second, _places(fields.second, 60, "second")))
+    return [(name, values.text, says) for name, values, says in rows]
+
+
+def _clock_times(fields: Fields) -> list[str]:
+    """The times of the day, if they are few enough to list."""
+    if fields.follow_real_time or len(fields.second.values) > 1:
+        return []
+    if len(fields.hour.values) * len(fields.minute.values) > _TIMES_MAX:
+        return []
+    (second,) = fields.second.values
+    seconds = f":{second:02}" if second else ""
+    return [
+        f"{hour:02}:{minute:02}{seconds}"
+        for hour in fields.hour.values
+        for minute in fields.minute.values
+    ]
+
+
+def _frequency(fields: Fields) -> str:
+    """For those that fire too often to list their times."""
+    second, minute, hour = fields.second, fields.minute, fields.hour
+    if second.values == (0,):
+        return _minutes(minute, hour)
+    if len(minute.values) == 60 and len(hour.values) == 24:
+        return _values(second, 60, "second", " of every minute")
+    return f"{_places(second, 60, 'second')} of {_places(minute, 60, 'minute')}{_hours(hour)}"
+
+
+def _minutes(minute: FieldValues, hour: FieldValues) -> str:
+    if minute.values == (0,):
+        if step := _even_step(hour.values, 24):
+            return _every(step, "hour")
+        if _is_run(hour.values):
+            return f"every hour from {hour.values[0]:02}:00 to {hour.values[-1]:02}:00"
+    of_each_hour = " of every hour" if len(hour.values) == 24 else ""
+    return _values(minute, 60, "minute", of_each_hour) + _hours(hour)
+
+
+def _hours(hour: FieldValues) -> str:
+    if len(hour.values) == 24:
+        return ""
+    if _is_run(hour.values):
+        return f" from {hour.values[0]:02}:00 to {hour.values[-1]:02}:59"
+    return f" of {_places(hour, 24, 'hour')}"
+
+
+def _places(field: FieldValues, size: int, unit: str) -> str:
+    """`every 5th minute`, `minutes 3 and 4`."""
+    step = _even_step(field.values, size)
+    if step > 1:
+        return f"every {step}{ {2: 'nd', 3: 'rd'}.get(step, 'th') } {unit}"
+    return (
+        f"every {unit}" if step else f"{unit}{'s' * (len(field.values) > 1)} {_runs(field.values)}"
+    )
+
+
+def _is_run(values: Sequence[int]) -> bool:
+    return len(values) > 2 and values[-1] - values[0] == len(values) - 1
+
+
+def _values(field: FieldValues, size: int, unit: str, suffix: str = "") -> str:
+    """`every 5 minutes`, `at minutes 3 and 4`, the latter with the suffix."""
+    if step := _even_step(field.values, size):
+        return _every(step, unit)
+    return f"at {_places(field, size, unit)}{suffix}"
+
+
+def _even_step(values: Sequence[int], size: int) -> int:
+    """n, if these are exactly every n-th from 0 and the last wraps evenly to the first."""
+    if len(values) < 2:
+        return 0
+    step = values[1] - values[0]
+    return step if size % step == 0 and list(values) == list(range(0, size, step)) else 0
+
+
+def _days(fields: Fields) -> str:
+    """Empty for every day."""
+    by_number = _day_of_month(fields.day)
+    by_name = _day_of_week(fields.weekday)
+    months = _months(fields)
+    if by_number and by_name:
+        rest = f" or {by_name}" if fields.either_day else f", when that is {by_name}"
+        days = f"on {by_number} of the month{rest.replace('is every', 'is')}"
+    elif by_number:
+        return f"on {by_number} of {months or 'every month'}"
+    else:
+        days = by_name
+    return f"{days or 'every day'} in {months}" if months else days
+
+
+def _months(fields: Fields) -> str:
+    values = fields.month.values
+    if len(values) == 12:
+        return ""
+    return _runs(values, [MONTHS[value - 1] for value in values])
+
+
+def _day_of_month(field: FieldValues) -> str:
+    if len(field.values) == 31:
+        return ""
+    listed = []
+    if field.values:
+        listed.append(f"day{'s' * (len(field.values) > 1)} {_runs(field.values)}")
+    for item in field.text.split(","):
+        if item == "L":
+            listed.append("the last day")
+        elif item == "LW":
+            listed.append("the last working day")
+        elif item.startswith("L-"):
+            listed.append(f"the last day but {int(item[2:])}")
+        elif item.endswith("W"):
+            listed.append(f"the working day nearest to day {int(item[:-1])}")
+    return _and(listed)
+
+
+def _day_of_week(field: FieldValues) -> str:
+    values = field.values
+    if len(values) == 7:
+        return ""
+    listed = []
+    if values:
+        monday_first = sorted(values, key=lambda value: (value + 6) % 7)
+        names = [WEEKDAYS[value] for value in monday_first]
+        places = [(value + 6) % 7 for value in monday_first]
+        run = _runs(places, names)
+        listed.append(run if " to " in run else f"every {run}")
+    for item in field.text.split(","):
+        name, mark, nth = item.partition("#")
+        if mark:
+            listed.append(f"on the {_ORDINALS[int(nth)]} {_weekday(name)} of the month")
+        elif item.endswith("L"):
+            listed.append(f"on the last {_weekday(item[:-1])} of the month")
+    return _and(listed)
+
+
+def _weekday(name: str) -> str:
+    if name.isdecimal():
+        return WEEKDAYS[int(name) % 7]
+    return next(weekday for weekday in WEEKDAYS if weekday.upper().startswith(name))
+
+
+def _runs(values: Sequence[int], names: Sequence[str] | None = None) -> str:
+    """`1 to 5, 10 and 20`: three neighbours or more are joined."""
+    names = names or [str(value) for value in values]
+    shown = []
+    start = 0
+    for end in range(1, len(values) + 1):
+        if end == len(values) or values[end] != values[end - 1] + 1:
+            if end - start > 2:
+                shown.append(f"{names[start]} to {names[end - 1]}")
+            else:
+                shown += names[start:end]
+            start = end
+    return _and(shown)
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _every(count: int, unit: str) -> str:
+    return f"every {unit}" if count == 1 else f"every {count} {unit}s"

@@ -1,0 +1,89 @@
+"""Instants: integers, microseconds since 1970 in UTC. Datetimes are only their face."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from quarterjack.errors import InvalidRecurrence
+
+MICROSECOND = timedelta(microseconds=1)
+MILLISECOND = 1_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH_ORDINAL = EPOCH.toordinal()
+EARLIEST = (datetime.min.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+LATEST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
+
+_RFC_3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII
+)
+
+
+def from_datetime(when: datetime) -> int:
+    """The instant of an aware datetime; a naive one is refused."""
+    try:
+        return (when - EPOCH) // MICROSECOND
+    except TypeError:
+        raise not_an_instant(when) from None
+
+
+def to_datetime(instant: int) -> datetime:
+    """An aware datetime in UTC."""
+    return EPOCH + instant * MICROSECOND
+
+
+def to_text(instant: int) -> str:
+    """RFC 3339 with `Z`, with a fraction only where there is one."""
+    return to_datetime(instant).isoformat().removesuffix("+00:00") + "Z"
+
+
+def read_instant(value: object, field: str) -> int:
+    """An instant from an aware datetime, RFC 3339 text, or integer Unix milliseconds."""
+    if isinstance(value, datetime):
+        return from_datetime(value)
+    if isinstance(value, str):
+        return _from_text(value, field)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _within_years(value * MILLISECOND, value, field)
+    remedy = "give RFC 3339 text, Unix milliseconds or an aware datetime"
+    raise InvalidRecurrence.because(field, value, "is no instant", remedy)
+
+
+def _from_text(text: str, field: str) -> int:
+    found = _RFC_3339.fullmatch(text)
+    if found is None:
+        remedy = 'write it as "2026-11-16T09:00:00Z"'
+        raise InvalidRecurrence.because(field, text, "is not RFC 3339", remedy)
+    day, minute, second, fraction, offset = found.groups()
+    if offset is None:
+        remedy = 'end it with "Z" or an offset like "+02:00"'
+        raise InvalidRecurrence.because(field, text, "has no offset from UTC", remedy)
+    canonical = f"{day}T{minute}{second or ':00'}{(fraction or '')[:7]}{offset.upper()}"
+    try:
+        when = datetime.fromisoformat(canonical)
+    except ValueError as error:
+        remedy = "give a date and time that exist"
+        reason = f"names no instant ({error})"
+        raise InvalidRecurrence.because(field, text, reason, remedy) from None
+    return _within_years(from_datetime(when), text, field)
+
+
+def _within_years(instant: int, value: object, field: str) -> int:
+    if EARLIEST <= instant <= LATEST:
+        return instant
+    reason, remedy = "is outside the years 1 to 9999", "give an instant in these years"
+    raise InvalidRecurrence.because(field, value, reason, remedy)
+
+
+def not_an_instant(when: object) -> InvalidRecurrence:
+    if isinstance(when, datetime):
+        reason = "is naive, so it names no instant"
+        remedy = "give it a zone, as in datetime(2026, 11, 16, 9, tzinfo=UTC)"
+        return InvalidRecurrence.because("datetime", str(when), reason, remedy)
+    remedy = "give an aware datetime"
+    return InvalidRecurrence.because("datetime", when, "is not a datetime", remedy)

@@ -1,0 +1,76 @@
+"""At and After: a single slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from quarterjack.errors import InvalidRecurrence
+from quarterjack.times.durations import duration_text, read_duration
+from quarterjack.times.instants import from_datetime, read_instant, to_datetime, to_text
+from quarterjack.times.recurrence import Recurrence
+from quarterjack.times.slots import OneSlot, Slots
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class At(Recurrence):
+    """Once, at an instant: an aware datetime, RFC 3339 text, or integer Unix milliseconds."""
+
+    at: datetime
+
+    def __post_init__(self) -> None:
+        self._set(at=to_datetime(read_instant(self.at, "at")))
+
+    @cached_property
+    def slots(self) -> Slots:
+        return OneSlot(from_datetime(self.at))
+
+    def describe(self) -> str:
+        return f"once at {to_text(from_datetime(self.at))}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"at": to_text(from_datetime(self.at))}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class After(Recurrence):
+    """Once, a duration after `created_at`; without that, after the instant from which one asks."""
+
+    after: str | int
+    created_at: datetime | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._set(after=duration_text(read_duration(self.after, "after")))
+        if self.created_at is not None:
+            created_at = to_datetime(read_instant(self.created_at, "created_at"))
+            self._set(created_at=created_at)
+
+    @cached_property
+    def slots(self) -> Slots:
+        if self.created_at is None:
+            reason, remedy = "has no anchor yet", "give it created_at"
+            raise InvalidRecurrence.because("after", self.after, reason, remedy)
+        return OneSlot(from_datetime(self.created_at) + read_duration(self.after, "after"))
+
+    def next(self, after: datetime) -> datetime | None:
+        if self.created_at is None:
+            return self.with_defaults(created_at=after).next(after)
+        return super().next(after)
+
+    def between(self, start: datetime, end: datetime) -> list[datetime]:
+        if self.created_at is None:
+            return self.with_defaults(created_at=start).between(start, end)
+        return super().between(start, end)
+
+    def describe(self) -> str:
+        if self.created_at is None:
+            return f"once, {self.after} from its start"
+        return f"once, {self.after} after {to_text(from_datetime(self.created_at))}"
+
+    def to_json(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"after": self.after}
+        if self.created_at is not None:
+            said["created_at"] = to_text(from_datetime(self.created_at))
+        return said

@@ -1,0 +1,178 @@
+"""Hourly, Daily, Weekly, Monthly: typed, for those who would rather not write cron."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from quarterjack.errors import InvalidRecurrence, Problems
+from quarterjack.times.fields import ANY_HOUR, Fields, only
+from quarterjack.times.recurrence import WallRecurrence
+
+
+class Weekday(StrEnum):
+    """The days of the week, Monday first."""
+
+    MONDAY = "monday"
+    TUESDAY = "tuesday"
+    WEDNESDAY = "wednesday"
+    THURSDAY = "thursday"
+    FRIDAY = "friday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
+
+    @property
+    def cron_number(self) -> int:
+        """From Sunday, which is 0."""
+        return (list(Weekday).index(self) + 1) % 7
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hourly(WallRecurrence):
+    """At this minute and second of every hour, in real time: no hour is lost or doubled."""
+
+    minute: int
+    second: int = 0
+
+    @cached_property
+    def fields(self) -> Fields:
+        return Fields(only(self.second), only(self.minute), ANY_HOUR)
+
+    def to_json(self) -> dict[str, Any]:
+        hourly = {"minute": self.minute, "second": self.second}
+        return {"hourly": hourly} | self._common_json()
+
+    def _check(self) -> None:
+        problems = Problems()
+        with problems:
+            _whole_number(self.minute, 0, 59, "minute")
+        with problems:
+            _whole_number(self.second, 0, 59, "second")
+        problems.refuse_if_any()
+
+    def _subject(self) -> str:
+        return "hourly"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Daily(WallRecurrence):
+    """At this time of every day."""
+
+    time: datetime.time
+
+    @cached_property
+    def fields(self) -> Fields:
+        return Fields(*_clock(self.time))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"daily": {"time": self.time.isoformat()}} | self._common_json()
+
+    def _check(self) -> None:
+        self._set(time=_read_time(self.time))
+
+    def _subject(self) -> str:
+        return "daily"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weekly(WallRecurrence):
+    """On these weekdays at this time."""
+
+    days: tuple[Weekday, ...]
+    time: datetime.time
+
+    @cached_property
+    def fields(self) -> Fields:
+        return Fields(*_clock(self.time), weekday=only(*(day.cron_number for day in self.days)))
+
+    def to_json(self) -> dict[str, Any]:
+        weekly = {"days": [day.value for day in self.days], "time": self.time.isoformat()}
+        return {"weekly": weekly} | self._common_json()
+
+    def _check(self) -> None:
+        problems = Problems()
+        with problems:
+            self._set(days=_read_days(self.days))
+        with problems:
+            self._set(time=_read_time(self.time))
+        problems.refuse_if_any()
+
+    def _subject(self) -> str:
+        return "weekly"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monthly(WallRecurrence):
+    """On this day of the month at this time; a month without that day is skipped."""
+
+    day: int
+    time: datetime.time
+
+    @cached_property
+    def fields(self) -> Fields:
+        return Fields(*_clock(self.time), day=only(self.day))
+
+    def to_json(self) -> dict[str, Any]:
+        monthly = {"day": self.day, "time": self.time.isoformat()}
+        return {"monthly": monthly} | self._common_json()
+
+    def _check(self) -> None:
+        problems = Problems()
+        with problems:
+            _whole_number(self.day, 1, 31, "day")
+        with problems:
+            self._set(time=_read_time(self.time))
+        problems.refuse_if_any()
+
+    def _subject(self) -> str:
+        return "monthly"
+
+
+def _clock(time: datetime.time) -> tuple[Any, Any, Any]:
+    return only(time.second), only(time.minute), only(time.hour)
+
+
+def _whole_number(value: object, low: int, high: int, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        remedy = f"give a whole number from {low} to {high}"
+        raise InvalidRecurrence.because(name, value, f"is outside {low}-{high}", remedy)
+
+
+def _read_time(value: object) -> datetime.time:
+    """A naive time of whole seconds; text as the JSON form has it."""
+    if isinstance(value, str):
+        try:
+            value = datetime.time.fromisoformat(value)
+        except ValueError:
+            remedy = 'write it as "09:30" or "09:30:00"'
+            raise InvalidRecurrence.because("time", value, "is no time of day", remedy) from None
+    if not isinstance(value, datetime.time):
+        remedy = "give a datetime.time, as in time(9, 30)"
+        raise InvalidRecurrence.because("time", value, "is no time of day", remedy)
+    if value.microsecond or value.tzinfo:
+        remedy = "give whole seconds, and the zone as timezone"
+        raise InvalidRecurrence.because("time", str(value), "is not a plain time", remedy)
+    return value
+
+
+def _read_days(value: object) -> tuple[Weekday, ...]:
+    """Each once, in the order of the week."""
+    names = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    problems = Problems()
+    days = []
+    for name in names:
+        if name not in list(Weekday):
+            with problems:
+                remedy = f"use {', '.join(Weekday)}"
+                raise InvalidRecurrence.because("days", name, "is no weekday", remedy)
+        else:
+            days.append(Weekday(str(name)))
+    problems.refuse_if_any()
+    if not days or len(set(days)) != len(days):
+        reason = "names a day twice" if days else "is empty"
+        raise InvalidRecurrence.because("days", list(days), reason, "name each wanted day once")
+    return tuple(sorted(days, key=list(Weekday).index))

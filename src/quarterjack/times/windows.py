@@ -1,0 +1,180 @@
+"""Windows: which slots may run, judged on their local date and time. They stand beside a
+recurrence and never change what it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property, lru_cache
+from typing import Any
+
+from quarterjack.errors import InvalidRecurrence, Problems
+from quarterjack.times.days import EveryNthDay
+from quarterjack.times.instants import DAY, EPOCH_ORDINAL, HOUR, MINUTE
+from quarterjack.times.patterns import Weekday
+from quarterjack.times.slots import WallSlots
+from quarterjack.times.walls import DayTimes
+from quarterjack.times.zones import zone, zone_name
+
+_HOURS = re.compile(r"(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)", re.ASCII)
+_HOLIDAYS = re.compile(r"holidays:([A-Z]{2})(?:-([A-Z0-9]{1,3}))?", re.ASCII)
+_BY_NUMBER = {day.cron_number: day for day in Weekday} | {7: Weekday.SUNDAY}
+_BY_NAME = {day.value: day for day in Weekday} | {day.value[:3]: day for day in Weekday}
+_STEPS_MAX = 10_000
+
+
+@dataclass(frozen=True)
+class Window:
+    """`Window(only_between="22:00-06:00", not_on=["sunday", "2026-12-24", "holidays:DE-BY"])`.
+
+    The start belongs to it, the end does not. Weekdays are names or 0-7; 0 and 7 are Sunday.
+    """
+
+    only_between: str | None = None
+    not_on: tuple[str, ...] = ()
+    timezone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        problems = Problems()
+        with problems:
+            _hours(self.only_between)
+        with problems:
+            object.__setattr__(self, "not_on", _read_not_on(self.not_on))
+        with problems:
+            object.__setattr__(self, "timezone", zone_name(self.timezone))
+        problems.refuse_if_any("window")
+
+    def admits(self, slot: int) -> bool:
+        """May this slot run?"""
+        return self.refusal(slot) is None
+
+    def refusal(self, slot: int) -> str | None:
+        """Which of the two constraints keeps this slot from running, if one does."""
+        day, time = divmod(slot + zone(self.timezone).offset(slot), DAY)
+        low, high = _hours(self.only_between)
+        if not (low <= time < high if low < high else time >= low or time < high):
+            return "only_between"
+        local = date.fromordinal(day + EPOCH_ORDINAL)
+        return "not_on" if any(local in days for days in self._closed) else None
+
+    def opens(self, at: int) -> int | None:
+        """The first instant from this one on that it admits; None if it seems never to open."""
+        instant: int | None = at
+        for _ in range(_STEPS_MAX):
+            if instant is None or self.admits(instant):
+                return instant
+            instant = self._next_turn(instant)
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "only_between": self.only_between,
+            "not_on": list(self.not_on),
+            "timezone": self.timezone,
+        }
+
+    @cached_property
+    def _closed(self) -> list[Container[date]]:
+        return [_days(name) for name in self.not_on]
+
+    def _next_turn(self, instant: int) -> int | None:
+        """When it may open next: at midnight, at its first minute, or where the offset changes."""
+        turns = [self._walls.after(instant)]
+        starts = zone(self.timezone).table(instant).starts
+        turns += [start for start in starts if start > instant][:1]
+        return min((turn for turn in turns if turn is not None), default=None)
+
+    @cached_property
+    def _walls(self) -> WallSlots:
+        low, _ = _hours(self.only_between)
+        times = DayTimes(EveryNthDay(0, 1), sorted({0, low}), (0,))
+        return WallSlots(times, zone(self.timezone), gap_after=True, fold_twice=True)
+
+
+class _OnWeekday:
+    def __init__(self, day: Weekday) -> None:
+        self._number = list(Weekday).index(day)
+
+    def __contains__(self, day: object) -> bool:
+        return isinstance(day, date) and day.weekday() == self._number
+
+
+def _hours(text: object) -> tuple[int, int]:
+    """From and until when, in microseconds from midnight; the whole day if there is no text."""
+    if text is None:
+        return 0, DAY
+    found = _HOURS.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        remedy = 'write it as "08:00-18:00"'
+        raise InvalidRecurrence.because("only_between", text, "is no pair of times", remedy)
+    hours = [int(part) for part in found.groups()]
+    low, high = (hours[i] * HOUR + hours[i + 1] * MINUTE for i in (0, 2))
+    if low >= DAY or high > DAY or hours[1] > 59 or hours[3] > 59:
+        remedy = "use 00:00 to 23:59, and 24:00 only as the end"
+        raise InvalidRecurrence.because("only_between", text, "holds no time of day", remedy)
+    if low == high:
+        reason, remedy = "is empty: it starts where it ends", "give two different times"
+        raise InvalidRecurrence.because("only_between", text, reason, remedy)
+    return low, high
+
+
+def _read_not_on(value: object) -> tuple[str, ...]:
+    """Canonical names, each once."""
+    listed = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    problems = Problems()
+    names = []
+    for item in listed:
+        with problems:
+            names.append(_not_on_name(item))
+    if set(Weekday) <= set(names):
+        with problems:
+            reason, remedy = "names all seven weekdays", "leave one, or pause the schedule"
+            raise InvalidRecurrence.because("not_on", value, reason, remedy)
+    problems.refuse_if_any()
+    return tuple(dict.fromkeys(names))
+
+
+def _not_on_name(item: object) -> str:
+    if isinstance(item, int) and not isinstance(item, bool) and item in _BY_NUMBER:
+        return _BY_NUMBER[item]
+    if isinstance(item, date):
+        return item.isoformat()
+    text = str(item).strip()
+    if text.lower() in _BY_NAME:
+        return _BY_NAME[text.lower()]
+    if text in {str(number) for number in _BY_NUMBER}:
+        return _BY_NUMBER[int(text)]
+    if _HOLIDAYS.fullmatch(text):
+        _holidays(text)
+        return text
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        remedy = 'use a weekday, 0-7, a date such as "2026-12-24", or "holidays:DE-BY"'
+        raise InvalidRecurrence.because("not_on", item, "is no day", remedy) from None
+
+
+def _days(name: str) -> Container[date]:
+    if name in _BY_NAME:
+        return _OnWeekday(_BY_NAME[name])
+    if name.startswith("holidays:"):
+        return _holidays(name)
+    return (date.fromisoformat(name),)
+
+
+@lru_cache(maxsize=64)
+def _holidays(name: str) -> Container[date]:
+    country, subdivision = name.removeprefix("holidays:"), None
+    country, _, subdivision = country.partition("-")
+    try:
+        from holidays import country_holidays
+    except ImportError:
+        remedy = "pip install 'quarterjack[calendars]'"
+        raise InvalidRecurrence.because("not_on", name, "needs an extra", remedy) from None
+    try:
+        return country_holidays(country, subdiv=subdivision or None)
+    except NotImplementedError as error:
+        remedy = 'use an ISO country or region, such as "holidays:DE-BY"'
+        raise InvalidRecurrence.because("not_on", name, f"is unknown ({error})", remedy) from None
