@@ -13,7 +13,7 @@ import click
 
 from quarterjack.errors import Invalid
 from quarterjack.times import zone
-from quarterjack.times.instants import MICROSECOND, to_datetime
+from quarterjack.times.instants import MICROSECOND, to_datetime, to_text
 
 
 def print_json(value: object) -> None:
@@ -39,7 +39,10 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 def local_text(instant: int, timezone_name: str) -> str:
     """`Tue 2026-11-17 09:00:00 +01:00`: what the clocks there show, and how far from UTC."""
     offset = timezone(zone(timezone_name).offset(instant) * MICROSECOND)
-    local = to_datetime(instant).astimezone(offset)
+    try:
+        local = to_datetime(instant).astimezone(offset)
+    except OverflowError:  # in the year 0 or 10000 there
+        return to_text(instant)
     fraction = f".{local.microsecond // 1000:03}" if local.microsecond else ""
     return f"{local:%a %Y-%m-%d %H:%M:%S}{fraction} {_offset_text(offset.utcoffset(None))}"
 

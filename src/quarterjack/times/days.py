@@ -129,7 +129,7 @@ class RuledDays:
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
         if day > _LAST_DAY:
             return ()
-        year, first = _year_of(day)
+        year, first = _year_of(max(day, _FIRST_DAY))
         leap = isleap(year)
         in_year = self._in_year(first, leap)
         index = bisect_left(in_year, day - first)
@@ -139,13 +139,13 @@ class RuledDays:
             year += 1
             leap = isleap(year)
             if in_year := self._in_year(first, leap):
-                found += [first + number for number in in_year]
+                found += [first + number for number in in_year[: count - len(found)]]
         return found
 
     def on_or_before(self, day: int) -> int | None:
         if day < _FIRST_DAY:
             return None
-        year, first = _year_of(day)
+        year, first = _year_of(min(day, _LAST_DAY))
         in_year = self._in_year(first, isleap(year))
         index = bisect_right(in_year, day - first)
         while index == 0 and year > MINYEAR:

@@ -25,6 +25,10 @@ class Weekday(StrEnum):
     SATURDAY = "saturday"
     SUNDAY = "sunday"
 
+    @classmethod
+    def of(cls, day: datetime.date) -> Weekday:
+        return list(cls)[day.weekday()]
+
     @property
     def cron_number(self) -> int:
         """From Sunday, which is 0."""

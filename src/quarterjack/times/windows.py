@@ -4,6 +4,7 @@ recurrence and never change what it names."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -56,8 +57,9 @@ class Window:
         low, high = _hours(self.only_between)
         if not (low <= time < high if low < high else time >= low or time < high):
             return "only_between"
-        local = date.fromordinal(day + EPOCH_ORDINAL)
-        return "not_on" if any(local in days for days in self._closed) else None
+        local = date.fromordinal(min(max(day + EPOCH_ORDINAL, 1), date.max.toordinal()))
+        closed = not self._closed.isdisjoint((Weekday.of(local), local.isoformat()))
+        return "not_on" if closed or any(local in days for days in self._holidays) else None
 
     def opens(self, at: int) -> int | None:
         """The first instant from this one on that it admits; None if it seems never to open."""
@@ -76,14 +78,19 @@ class Window:
         }
 
     @cached_property
-    def _closed(self) -> list[Container[date]]:
-        return [_days(name) for name in self.not_on]
+    def _holidays(self) -> list[Container[date]]:
+        return [_holidays(name) for name in self.not_on if _HOLIDAYS.fullmatch(name)]
+
+    @cached_property
+    def _closed(self) -> frozenset[str]:
+        """Weekdays and dates by their names."""
+        return frozenset(self.not_on)
 
     def _next_turn(self, instant: int) -> int | None:
         """When it may open next: at midnight, at its first minute, or where the offset changes."""
-        turns = [self._walls.after(instant)]
         starts = zone(self.timezone).table(instant).starts
-        turns += [start for start in starts if start > instant][:1]
+        index = bisect_right(starts, instant)
+        turns = [self._walls.after(instant), *starts[index : index + 1]]
         return min((turn for turn in turns if turn is not None), default=None)
 
     @cached_property
@@ -91,14 +98,6 @@ class Window:
         low, _ = _hours(self.only_between)
         times = DayTimes(EveryNthDay(0, 1), sorted({0, low}), (0,))
         return WallSlots(times, zone(self.timezone), gap_after=True, fold_twice=True)
-
-
-class _OnWeekday:
-    def __init__(self, day: Weekday) -> None:
-        self._number = list(Weekday).index(day)
-
-    def __contains__(self, day: object) -> bool:
-        return isinstance(day, date) and day.weekday() == self._number
 
 
 def _hours(text: object) -> tuple[int, int]:
@@ -156,18 +155,9 @@ def _not_on_name(item: object) -> str:
         raise InvalidRecurrence.because("not_on", item, "is no day", remedy) from None
 
 
-def _days(name: str) -> Container[date]:
-    if name in _BY_NAME:
-        return _OnWeekday(_BY_NAME[name])
-    if name.startswith("holidays:"):
-        return _holidays(name)
-    return (date.fromisoformat(name),)
-
-
 @lru_cache(maxsize=64)
 def _holidays(name: str) -> Container[date]:
-    country, subdivision = name.removeprefix("holidays:"), None
-    country, _, subdivision = country.partition("-")
+    country, _, subdivision = name.removeprefix("holidays:").partition("-")
     try:
         from holidays import country_holidays
     except ImportError:

@@ -141,7 +141,8 @@ def _host_zone_name() -> str:
 
 
 def _unknown(name: object) -> InvalidRecurrence:
-    remedy = f'did you mean "{near}"?' if (near := _nearest(str(name))) else _ANY_ZONE
+    near = _nearest(name) if isinstance(name, str) else None
+    remedy = f'did you mean "{near}"?' if near else _ANY_ZONE
     return InvalidRecurrence.because("timezone", name, "is unknown", remedy)
 
 

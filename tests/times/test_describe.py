@@ -1,0 +1,219 @@
+"""Recurrences in English, and the warnings that matter."""
+
+from __future__ import annotations
+
+from datetime import time as Time
+
+import pytest
+
+from quarterjack import After, At, Cron, Daily, Every, Hourly, Monthly, Recurrence, Weekday, Weekly
+from quarterjack.times import warnings
+from quarterjack.times.describe import field_phrases
+from times.at import at, us
+
+NEW_YORK = "America/New_York"
+NOW = us("2026-11-16T09:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("* * * * *", "every minute"),
+        ("*/5 * * * *", "every 5 minutes"),
+        ("0,30 * * * *", "every 30 minutes"),
+        ("0 * * * *", "every hour"),
+        ("5 * * * *", "at minute 5 of every hour"),
+        ("5,10 * * * *", "at minutes 5 and 10 of every hour"),
+        ("*/7 * * * *", "at minutes 0, 7, 14, 21, 28, 35, 42, 49 and 56 of every hour"),
+        ("5-8,20,21 * * * *", "at minutes 5 to 8, 20 and 21 of every hour"),
+        ("0 9 * * *", "every day at 09:00"),
+        ("30 2,14 * * *", "every day at 02:30 and 14:30"),
+        ("0,30 8-10 * * *", "every day at 08:00, 08:30, 09:00, 09:30, 10:00 and 10:30"),
+        ("0,30 8-11 * * *", "every 30 minutes from 08:00 to 11:59"),
+        ("0 9-17 * * *", "every hour from 09:00 to 17:00"),
+        ("0 */6 * * *", "every 6 hours"),
+        ("5 */6 * * *", "at minute 5 of every 6th hour"),
+        ("*/10 */2 * * *", "every 10 minutes of every 2nd hour"),
+        ("*/10 */3 * * *", "every 10 minutes of every 3rd hour"),
+        ("*/15 9-17 * * 1-5", "every 15 minutes from 09:00 to 17:59, Monday to Friday"),
+        ("23 1-20/2 * * *",
+         "at minute 23 of hours 1, 3, 5, 7, 9, 11, 13, 15, 17 and 19"),
+        ("10-20 3 * 1,4 *", "at minutes 10 to 20 of hour 3, every day in January and April"),
+        ("0 9 * * 1", "every Monday at 09:00"),
+        ("0 9 * * 1,5", "every Monday and Friday at 09:00"),
+        ("0 9 * * 0,6", "every Saturday and Sunday at 09:00"),
+        ("0 9 * * 1-5", "Monday to Friday at 09:00"),
+        ("0 22 * * 1-5,0", "Monday to Friday and Sunday at 22:00"),
+        ("0 9 * * 5#3", "on the third Friday of the month at 09:00"),
+        ("0 9 * * 1L", "on the last Monday of the month at 09:00"),
+        ("0 9 * * MONL,5#1",
+         "on the last Monday of the month and on the first Friday of the month at 09:00"),
+        ("0 9 * * 2,SUN#2", "every Tuesday and on the second Sunday of the month at 09:00"),
+        ("0 0 1 * *", "on day 1 of every month at 00:00"),
+        ("0 0 1,15 * *", "on days 1 and 15 of every month at 00:00"),
+        ("0 0 L * *", "on the last day of every month at 00:00"),
+        ("0 0 L-3 * *", "on the last day but 3 of every month at 00:00"),
+        ("0 0 15W,LW * *",
+         "on the working day nearest to day 15 and the last working day of every month at 00:00"),
+        ("0 0 1,L 6 *", "on day 1 and the last day of June at 00:00"),
+        ("0 0 29 2 *", "on day 29 of February at 00:00"),
+        ("0 0 * 6-8 *", "every day in June to August at 00:00"),
+        ("0 0 * 1 1", "every Monday in January at 00:00"),
+        ("0 9 1 * 1", "on day 1 of the month or every Monday at 09:00"),
+        ("0 9 1 1 1", "on day 1 of the month or every Monday in January at 09:00"),
+        ("0 9 */15 * 1", "on days 1, 16 and 31 of the month, when that is Monday at 09:00"),
+        ("@yearly", "on day 1 of January at 00:00"),
+    ],
+)  # fmt: skip
+def test_cron_is_told_in_one_english_phrase(text: str, phrase: str):
+    assert Cron(text).describe() == phrase
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("* * * * * *", "every second"),
+        ("*/10 * * * * *", "every 10 seconds"),
+        ("5,7 * * * * *", "at seconds 5 and 7 of every minute"),
+        ("30 0 9 * * *", "every day at 09:00:30"),
+        ("0,30 */5 * * * *", "every 30th second of every 5th minute"),
+        ("1,2 5 * * * *", "seconds 1 and 2 of minute 5"),
+        ("* 0 9 * * *", "every second of minute 0 of hour 9"),
+        ("15 * 9 * * *", "second 15 of every minute of hour 9"),
+    ],
+)
+def test_cron_with_seconds_is_told_too(text: str, phrase: str):
+    assert Cron(text, seconds=True).describe() == phrase
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "phrase"),
+    [
+        (Every("5m"), "every 5 minutes"),
+        (Every("1h"), "every hour"),
+        (Every("1h30m"), "every 1 hour and 30 minutes"),
+        (Every("2h1m1s"), "every 2 hours, 1 minute and 1 second"),
+        (Every("500ms"), "every 500 milliseconds"),
+        (Every("1d"), "every day"),
+        (Every("10d"), "every 10 days"),
+        (Every("weekly"), "every week"),
+        (Every("2w"), "every 2 weeks"),
+        (Every("monthly", timezone=NEW_YORK), "every month (America/New_York)"),
+        (Every("5m", timezone=NEW_YORK), "every 5 minutes"),
+        (At(at("2026-11-16T09:00Z")), "once at 2026-11-16T09:00:00Z"),
+        (After("2h"), "once, 2h from its start"),
+        (After("2h", created_at=at("2026-11-16T09:00Z")), "once, 2h after 2026-11-16T09:00:00Z"),
+        (Hourly(5), "at minute 5 of every hour"),
+        (Daily(Time(9), timezone="UTC"), "every day at 09:00"),
+        (Daily(Time(9), timezone=NEW_YORK), "every day at 09:00 (America/New_York)"),
+        (Weekly((Weekday.SUNDAY, Weekday.MONDAY), Time(9)), "every Monday and Sunday at 09:00"),
+        (Monthly(31, Time(9, 30)), "on day 31 of every month at 09:30"),
+    ],
+)
+def test_the_other_recurrences_are_told_too(recurrence: Recurrence, phrase: str):
+    assert recurrence.describe() == phrase
+
+
+def test_each_field_is_explained():
+    assert field_phrases(Cron("*/5 9 L 1-3 mon").fields) == [
+        ("minute", "*/5", "every 5th minute"),
+        ("hour", "9", "hour 9"),
+        ("day of month", "L", "the last day"),
+        ("month", "1-3", "January to March"),
+        ("day of week", "MON", "every Monday"),
+    ]
+    assert field_phrases(Cron("30 * * * * *", seconds=True).fields) == [
+        ("second", "30", "second 30"),
+        ("minute", "*", "every minute"),
+        ("hour", "*", "every hour"),
+        ("day of month", "*", "every day"),
+        ("month", "*", "every month"),
+        ("day of week", "*", "any weekday"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "expected"),
+    [
+        (Cron("30 3 * * *"), []),
+        (Cron("30 3 * * *", timezone=NEW_YORK), []),
+        (Cron("*/30 * * * *", timezone=NEW_YORK), []),
+        (
+            Cron("30 2 * * *", timezone=NEW_YORK),
+            ["on 2027-03-14 the clocks in America/New_York go forward: 02:30 does not exist, and "
+             "it fires at 2027-03-14T07:00:00Z (dst_gap: after)"],
+        ),
+        (
+            Cron("30 2 * * *", timezone=NEW_YORK, dst_gap="skip"),
+            ["on 2027-03-14 the clocks in America/New_York go forward: 02:30 does not exist, and "
+             "nothing fires (dst_gap: skip)"],
+        ),
+        (
+            Cron("30 1 * * *", timezone=NEW_YORK),
+            ["on 2027-11-07 the clocks in America/New_York go back: 01:30 comes twice, and it "
+             "fires the first time (dst_fold: once)"],
+        ),
+        (
+            Cron("30 1 * * *", timezone=NEW_YORK, dst_fold="twice"),
+            ["on 2027-11-07 the clocks in America/New_York go back: 01:30 comes twice, and it "
+             "fires both times (dst_fold: twice)"],
+        ),
+        (
+            Every("1d", created_at=at("2026-11-15T07:30Z"), timezone=NEW_YORK),
+            ["on 2027-03-14 the clocks in America/New_York go forward: 02:30 does not exist, and "
+             "it fires at 2027-03-14T07:00:00Z (dst_gap: after)"],
+        ),
+        (Every("1h", created_at=at("2026-11-15T07:30Z"), timezone=NEW_YORK), []),
+        (
+            Cron("30 9 1 * 1"),
+            ["day of month and day of week are both given, so a day that fits either one fires"],
+        ),
+        (
+            Cron("*/7 3 * * *"),
+            ['*/7 begins anew with each hour; for every 7 minutes evenly, use the interval "7m"'],
+        ),
+        (
+            Cron("7 */5 * * *"),
+            ['*/5 begins anew with each day; for every 5 hours evenly, use the interval "5h"'],
+        ),
+        (Cron("7 */6 * * *"), []),
+        (
+            Cron("30 9 31 * *"),
+            ["months without a day 31 are skipped; L is a month's last day"],
+        ),
+        (Monthly(29, Time(9)), ["months without a day 29 are skipped; L is a month's last day"]),
+        (Monthly(28, Time(9)), []),
+        (Cron("30 9 31,L * *"), []),
+        (
+            Cron("30 9 29 2 *"),
+            ["it comes rarely: next at 2028-02-29T09:30:00Z and 2032-02-29T09:30:00Z"],
+        ),
+        (
+            Cron("30 9 1 1 *", end_at=at("2030-06-01T00:00Z"), start_at=at("2030-01-01T00:00Z")),
+            ["it comes rarely: next at 2030-01-01T09:30:00Z"],
+        ),
+        (Cron("30 9 1 1 *"), []),
+        (Cron("30 9 1 1 *", end_at=at("2026-01-01T00:00Z")), ["it names no slot from now on"]),
+        (At(at("2099-01-01T00:00Z")), []),
+        (At(at("1999-01-01T00:00Z")), ["it names no slot from now on"]),
+        (
+            Cron("0 9 * * *"),
+            ['minute 0 is when most schedules fire; "H 9 * * *" spreads them by key'],
+        ),
+        (
+            Cron("@daily"),
+            ['minute 0 is when most schedules fire; "H 0 * * *" spreads them by key'],
+        ),
+        (
+            Cron("*/15 * * * *"),
+            ['minute */15 is when most schedules fire; "H/15 * * * *" spreads them by key'],
+        ),
+        (
+            Cron("5 0 9 * * *", seconds=True),
+            ['minute 0 is when most schedules fire; "5 H 9 * * *" spreads them by key'],
+        ),
+        (Cron("0 9 * * *", dialect="posix"), []),
+    ],
+)  # fmt: skip
+def test_the_warnings_that_matter(recurrence: Recurrence, expected: list[str]):
+    assert warnings(recurrence, NOW) == expected

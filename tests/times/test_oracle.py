@@ -1,0 +1,90 @@
+"""Everything that `times` says agrees with the walk over real minutes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from quarterjack import Cron
+from times import oracle, walk
+from times.at import at
+
+
+@pytest.mark.fault("F40", "F41")
+@pytest.mark.mission("H9")
+@pytest.mark.parametrize("seed", range(6))
+def test_a_seeded_sample_of_all_changes_of_offset_agrees_with_the_walk(seed: int):
+    random = Random(seed)
+    changes = random.sample(list(oracle.all_changes()), 40)
+
+    tally = oracle.Tally()
+    for zone, change in changes:
+        tally.add(oracle.check_change(zone, change, random, cases=20))
+
+    assert tally.recurrences == 40 * 20
+    assert tally.slots > 20_000
+
+
+@pytest.mark.fault("F40", "F41")
+@pytest.mark.parametrize(
+    ("zone", "change"),
+    [
+        ("Pacific/Apia", "2011-12-30T10:00Z"),
+        ("Pacific/Kwajalein", "1993-08-21T12:00Z"),
+        ("Australia/Lord_Howe", "2025-04-05T15:00Z"),
+        ("Australia/Lord_Howe", "2025-10-04T15:30Z"),
+        ("Antarctica/Troll", "2025-03-30T01:00Z"),
+        ("Africa/Cairo", "2025-04-24T22:00Z"),
+        ("Africa/Casablanca", "2026-02-15T02:00Z"),
+        ("Europe/London", "1941-05-04T01:00Z"),
+        ("Europe/Dublin", "2025-10-26T01:00Z"),
+        ("America/Caracas", "2007-12-09T07:00Z"),
+        ("Asia/Kathmandu", "1985-12-31T18:30Z"),
+        ("America/New_York", "2500-03-14T07:00Z"),
+        ("America/New_York", "9998-11-02T06:00Z"),
+    ],
+)
+def test_the_oddest_changes_agree_with_the_walk(zone: str, change: str):
+    tally = oracle.check_change(zone, at(change), Random(change), cases=30)
+
+    assert tally.recurrences == 30
+
+
+def test_the_walk_itself_knows_the_answers_that_were_worked_out_by_hand():
+    steps = walk.steps("America/New_York", at("2025-03-08T12:00Z"), at("2025-03-11T12:00Z"))
+
+    fixed = walk.slots(steps, walk.CronWords("30 2 * * *"), real_time=False)
+    skipped = walk.slots(steps, walk.CronWords("30 2 * * *"), real_time=False, dst_gap="skip")
+
+    assert fixed[0] == at("2025-03-09T07:00Z")
+    assert skipped[0] == at("2025-03-10T06:30Z")
+
+
+def test_the_comparison_notices_a_slot_that_is_an_hour_late():
+    cron = Cron("30 2 * * *", timezone="America/New_York")
+    start, end = at("2025-03-08T00:00Z"), at("2025-03-11T00:00Z")
+    wrong = [slot + timedelta(hours=1) for slot in cron.between(start, end)]
+
+    with pytest.raises(AssertionError, match="between"):
+        oracle.compare(cron, wrong, start, end, Random(1), oracle.Tally())
+
+
+def test_every_zone_is_walked_for_two_years_of_ordinary_days():
+    """Away from changes too: each expression of a mixed dozen, on random days, in random zones."""
+    random = Random(3)
+    for _ in range(60):
+        zone = random.choice(sorted((walk.DATA / "zones").read_text().split()))
+        start = at("2024-01-01T00:00Z") + timedelta(days=random.randrange(731))
+        end = start + timedelta(days=2)
+        case = oracle.draw(random, zone, start)
+        expected = walk.slots(
+            walk.steps(zone, start, end),
+            case.matches,
+            real_time=case.real_time,
+            dst_gap=case.dst_gap,
+            dst_fold=case.dst_fold,
+        )
+        oracle.compare(case.recurrence, expected, start, end, random, tally := oracle.Tally())
+        assert tally.recurrences == 1

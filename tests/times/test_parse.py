@@ -1,0 +1,149 @@
+"""Any spelling becomes a recurrence, or an error that says what to write."""
+
+from __future__ import annotations
+
+from datetime import time as Time
+from typing import Any
+
+import pytest
+
+from quarterjack import (
+    After,
+    At,
+    Cron,
+    Daily,
+    Every,
+    Hourly,
+    InvalidRecurrence,
+    Monthly,
+    Recurrence,
+    Weekday,
+    Weekly,
+    parse,
+)
+from times.at import at
+
+NOW = at("2025-01-31T10:00Z")
+BERLIN = "Europe/Berlin"
+
+
+@pytest.mark.mission("D4", "D5")
+@pytest.mark.parametrize(
+    ("spelling", "expected"),
+    [
+        ("0 9 * * *", Cron("0 9 * * *")),
+        (" 0 9 * * MON ", Cron("0 9 * * MON")),
+        ("@daily", Cron("@daily")),
+        ("5m", Every("5m", created_at=NOW)),
+        ("PT5M", Every("5m", created_at=NOW)),
+        ("daily", Every("1d", created_at=NOW)),
+        ("monthly", Every("monthly", created_at=NOW)),
+        ("2026-11-16T09:00:00+02:00", At(at("2026-11-16T07:00Z"))),
+        (" 2026-11-16 09:00:00Z", At(at("2026-11-16T09:00Z"))),
+        ({"cron": "0 9 * * *"}, Cron("0 9 * * *")),
+        (
+            {"cron": "0 0 9 * * *", "seconds": True, "dialect": None},
+            Cron("0 0 9 * * *", seconds=True),
+        ),
+        ({"cron": "0 9 * * *", "dialect": "posix"}, Cron("0 9 * * *", dialect="posix")),
+        ({"cron": "H 9 * * *", "key": "k"}, Cron("H 9 * * *", key="k")),
+        ({"every": "5m"}, Every("5m", created_at=NOW)),
+        ({"every": 300_000}, Every("5m", created_at=NOW)),
+        ({"every": "5m", "cron": None}, Every("5m", created_at=NOW)),
+        ({"interval_seconds": 300}, Every("5m", created_at=NOW)),
+        (
+            {"every": "1h", "anchor": "completion"},
+            Every("1h", anchor="completion", created_at=NOW),
+        ),
+        (
+            {"every": "1h", "start_at": "2025-01-01T00:00:00Z", "end_at": 1_767_225_600_000},
+            Every("1h", start_at=at("2025-01-01T00:00Z"), end_at=at("2026-01-01T00:00Z"),
+                  created_at=NOW),
+        ),
+        ({"at": "2026-11-16T09:00:00Z"}, At(at("2026-11-16T09:00Z"))),
+        ({"at": 1_794_906_000_000}, At(at("2026-11-17T09:00Z"))),
+        ({"at": "2026-11-16T09:00:00Z", "timezone": BERLIN}, At(at("2026-11-16T09:00Z"))),
+        ({"after": "2h"}, After("2h", created_at=NOW)),
+        ({"after": "2h", "dst_gap": "skip"}, After("2h", created_at=NOW)),
+        ({"hourly": {"minute": 5}}, Hourly(5)),
+        ({"daily": {"time": "09:30"}}, Daily(Time(9, 30))),
+        (
+            {"weekly": {"days": ["monday"], "time": "09:30:15"}},
+            Weekly((Weekday.MONDAY,), Time(9, 30, 15)),
+        ),
+        ({"monthly": {"day": 31, "time": "00:00"}}, Monthly(31, Time(0))),
+    ],
+)  # fmt: skip
+def test_every_spelling_is_read(spelling: Any, expected: Recurrence):
+    assert parse(spelling, now=NOW) == expected
+
+
+def test_the_zone_is_filled_in_only_where_it_was_left_open():
+    assert parse("0 9 * * *", timezone=BERLIN) == Cron("0 9 * * *", timezone=BERLIN)
+    assert parse({"cron": "0 9 * * *", "timezone": "UTC"}, timezone=BERLIN) == Cron("0 9 * * *")
+    assert parse("1d", timezone=BERLIN, now=NOW) == Every("1d", timezone=BERLIN, created_at=NOW)
+
+
+def test_without_now_an_interval_stays_open():
+    assert parse("5m") == Every("5m")
+    assert parse({"after": "2h"}) == After("2h")
+
+
+def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
+    assert parse("H 9 * * *", key="k") == Cron("H 9 * * *", key="k")
+    assert parse("0 9 * * *", key="k") == Cron("0 9 * * *")
+    with pytest.raises(InvalidRecurrence, match="has H, which needs the schedule's key"):
+        parse("H 9 * * *")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "message"),
+    [
+        ("5", 'every "5" is no duration; add a unit, as in "5s" or "5ms"'),
+        ("* * * *", 'cron "* * * *": it has 4 fields and needs 5'),
+        ("1 2 3 4 5 6 7", 'cron "1 2 3 4 5 6 7": it has 7 fields and needs 5'),
+        ("2026-11-16T09:00:00", 'at "2026-11-16T09:00:00" has no offset from UTC'),
+        ("2026-11-16", 'at "2026-11-16" is not RFC 3339'),
+        ("someday", 'recurrence "someday" is not understood; write cron'),
+        ("10 minutes past every hour", 'recurrence "10 minutes past every hour" is not understood'),
+        ("5 9", 'recurrence "5 9" is not understood'),
+        ("", 'recurrence "" is empty; say when'),
+        ("x" * 257, 'recurrence "xxx'),
+        ("5m\n", r"recurrence '5m\n' holds a control character"),
+        (5, "recurrence 5 is neither; give text, or a mapping such as {'every': '5m'}"),
+        (None, "recurrence None is neither"),
+        ({}, "recurrence {} names no instants; give exactly one of cron, every, interval_seconds"),
+        ({"every": "5m", "cron": "* * * * *"},
+         "recurrence {'every': '5m', 'cron': '* * * * *'} has cron and every; give exactly one of"),
+        ({"cron": "* * * * *", "colour": 1, "anchor": "slot"}, "\n".join([
+            "cron recurrence: 2 problems",
+            "  - colour 1 is unknown; use dialect, dst_fold, dst_gap, end_at, key, seconds, "
+            "start_at, timezone",
+            '  - anchor "slot" does not go with cron; use dialect, dst_fold, dst_gap, end_at, '
+            "key, seconds, start_at, timezone",
+        ])),
+        ({"at": "2026-11-16T09:00:00Z", "start_at": 5}, "at recurrence: start_at 5 does not go "
+                                                         "with at; use dst_fold, dst_gap, timezone"),
+        ({"at": "2026-11-16T09:00:00Z", "timezone": "X"}, 'timezone "X" is unknown'),
+        ({"after": "2h", "dst_fold": "X"}, 'dst_fold "X" is unknown; write once or twice'),
+        ({"interval_seconds": 1.5}, "interval_seconds 1.5 is no interval; give a whole number of"),
+        ({"interval_seconds": True}, "interval_seconds True is no interval"),
+        ({"interval_seconds": 0}, "every 0 is too short an interval; give at least 100ms"),
+        ({"hourly": 5}, 'hourly 5 is not a mapping; write it as {"minute": 30, "second": 0}'),
+        ({"daily": {"clock": 5}}, "daily {'clock': 5} does not hold just its fields; write it as "
+                                  '{"time": "09:00"}'),
+        ({"weekly": {}}, "weekly {} does not hold just its fields; write it as "
+                         '{"days": ["monday"], "time": "09:00"}'),
+        ({"monthly": {"day": 40, "time": "x"}}, "monthly: 2 problems"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused_with_what_to_write(spelling: Any, message: str):
+    with pytest.raises(InvalidRecurrence) as caught:
+        parse(spelling)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_input_over_256_bytes_is_refused_at_once():
+    with pytest.raises(InvalidRecurrence, match="is 1000000 characters long; use at most 256"):
+        parse("*" * 1_000_000)

@@ -1,0 +1,201 @@
+"""Zones: the tzdata package's own files, read to the last change."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterjack import Cron, InvalidRecurrence
+from quarterjack.clock import host_timezone
+from quarterjack.times import zone, zone_data_version
+from quarterjack.times.instants import DAY, EARLIEST, LATEST, to_datetime
+from quarterjack.times.tzif import read_rule
+from quarterjack.times.zones import zone_name, zone_names
+from times import walk
+from times.at import at, us
+
+MICROSECOND = timedelta(microseconds=1)
+
+
+def test_every_zone_agrees_with_zoneinfo_at_each_change_and_at_random_instants():
+    random = Random(5)
+    for name in sorted(zone_names()):
+        place, judge = zone(name), walk.zone(name)
+        starts = place.table(EARLIEST).starts[1:]
+        instants = [start + beside for start in starts for beside in (-1, 0)]
+        latest = LATEST - 2 * DAY if random.random() < 0.02 else us("2500-01-01T00:00Z")
+        instants += [random.randrange(EARLIEST + 2 * DAY, latest) for _ in range(20)]
+        for instant in instants:
+            expected = to_datetime(instant).astimezone(judge).utcoffset()
+            assert place.offset(instant) * MICROSECOND == expected, (name, to_datetime(instant))
+
+
+def test_no_zone_changes_twice_within_the_time_that_a_change_skips_or_repeats():
+    """The search through gaps and folds relies on it: a span is longer than its jumps."""
+    for name in zone_names():
+        table = zone(name).table(us("2100-01-01T00:00Z"))
+        for index in range(1, len(table.starts) - 1):
+            length = table.ends[index] - table.starts[index]
+            before, here, after = table.offsets[index - 1 : index + 2]
+            assert length > 2 * max(abs(here - before), abs(after - here)), name
+
+
+def test_each_listed_change_really_changes_the_offset():
+    for name in zone_names():
+        offsets = zone(name).table(EARLIEST).offsets
+        assert all(a != b for a, b in zip(offsets, offsets[1:], strict=False)), name
+
+
+def test_the_table_grows_with_the_years_that_are_asked_for():
+    place = zone.__wrapped__("Pacific/Auckland")
+
+    early = place.table(us("2000-01-01T00:00Z"))
+    late = place.table(us("9990-01-01T00:00Z"))
+
+    assert len(late.starts) > len(early.starts)
+    assert late.starts[: len(early.starts)] == early.starts
+    assert to_datetime(late.starts[-1]).year == 9999
+    assert place.table(LATEST) is place.table(EARLIEST)
+
+
+def test_a_zone_without_changes_is_clear_for_all_time():
+    assert zone("UTC").clear_span(0) == (EARLIEST, LATEST + 1, 0)
+    assert zone("UTC").clear_span(EARLIEST) == (EARLIEST, LATEST + 1, 0)
+    assert zone("UTC").clear_span_of_wall(LATEST) == (EARLIEST, LATEST + 1, 0)
+
+
+def test_clear_of_a_span_is_what_lies_beside_no_gap_and_in_no_fold():
+    place = zone("America/New_York")
+    hour = timedelta(hours=1) // MICROSECOND
+    gap, fold = us("2025-03-09T07:00Z"), us("2025-11-02T06:00Z")
+
+    summer = place.clear_span(us("2025-07-01T00:00Z"))
+
+    assert summer == (gap, fold - hour, -4 * hour)
+    assert place.clear_span(fold - hour) is None
+    assert place.clear_span(fold + hour - 1) is None
+    assert place.clear_span(fold + hour) == (fold + hour, us("2026-03-08T07:00Z"), -5 * hour)
+    assert place.clear_span_of_wall(us("2025-03-09T02:30Z")) is None
+    assert place.clear_span_of_wall(us("2025-11-02T01:30Z")) is None
+    assert place.clear_span_of_wall(us("2025-07-01T00:00Z")) == summer
+
+
+def test_the_edition_of_the_zone_data_can_be_shown():
+    assert zone_data_version()[:2] == "20"
+    assert len(zone_data_version()) == 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "nearest"),
+    [
+        ("Europe/Berln", "Europe/Berlin"),
+        ("america/new york", "America/New_York"),
+        ("berlin", "Europe/Berlin"),
+        ("Calcuta", "Asia/Calcutta"),
+    ],
+)
+def test_an_unknown_zone_is_refused_with_the_nearest_name(wrong: str, nearest: str):
+    with pytest.raises(InvalidRecurrence) as caught:
+        Cron("0 9 * * *", timezone=wrong)
+
+    (problem,) = caught.value.problems
+    assert problem.field == "timezone"
+    assert problem.value == f'"{wrong}"'
+    assert problem.reason == "is unknown"
+    assert problem.remedy == f'did you mean "{nearest}"?'
+
+
+@pytest.mark.parametrize("wrong", ["", "qqqqq", "../../etc/passwd", "x" * 5000, None, 5, b"UTC"])
+def test_what_is_no_zone_at_all_is_refused_with_an_example(wrong: object):
+    with pytest.raises(InvalidRecurrence) as caught:
+        zone_name(wrong)
+
+    assert caught.value.problems[0].remedy == (
+        'give an IANA name such as "Europe/Berlin", or "local"'
+    )
+
+
+def test_the_zone_itself_refuses_unknown_names_too():
+    with pytest.raises(InvalidRecurrence, match="is unknown"):
+        zone("Mars/Olympus")
+
+
+@pytest.mark.mission("V9")
+def test_local_becomes_the_hosts_iana_name_when_declared(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "Europe/Vienna")
+    cron = Cron("30 2 * * *", timezone="local")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+
+    assert cron.timezone == "Europe/Vienna"
+    assert cron.next(at("2025-01-01T00:00Z")) == at("2025-01-01T01:30Z")
+
+
+def test_a_host_without_an_iana_name_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "XYZ5")
+
+    with pytest.raises(InvalidRecurrence) as caught:
+        Cron("30 2 * * *", timezone="local")
+
+    assert str(caught.value) == (
+        'cron "30 2 * * *": timezone "local" is "XYZ5" on this host, which is no IANA name; '
+        "set TZ to one, or write one instead of local"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"TZ": "Asia/Tokyo"}, "Asia/Tokyo"),
+        ({"TZ": ":Asia/Tokyo"}, "Asia/Tokyo"),
+        ({"TZ": ":/usr/share/zoneinfo/Asia/Tokyo"}, "Asia/Tokyo"),
+        ({}, "Europe/Paris"),
+    ],
+)
+def test_the_hosts_zone_is_read_as_the_c_library_does(
+    environment: dict[str, str], expected: str, tmp_path: Path
+):
+    (tmp_path / "localtime").symlink_to("/usr/share/zoneinfo/Europe/Paris")
+    (tmp_path / "timezone").write_text("Europe/Rome\n")
+
+    assert host_timezone(environment, tmp_path) == expected
+
+
+def test_a_host_that_names_its_zone_in_a_file_or_not_at_all(tmp_path: Path):
+    assert host_timezone({}, tmp_path) == "UTC"
+    (tmp_path / "localtime").write_bytes(b"TZif")
+    assert host_timezone({}, tmp_path) == str(tmp_path / "localtime")
+    (tmp_path / "timezone").write_text("Europe/Rome\n")
+    assert host_timezone({}, tmp_path) == "Europe/Rome"
+
+
+@pytest.mark.parametrize("footer", ["", "EST5EDT", "EST5EDT,J60,J300", "nonsense,,"])
+def test_a_rule_for_later_years_that_is_not_known_is_refused(footer: str):
+    with pytest.raises(InvalidRecurrence, match="upgrade quarterjack"):
+        read_rule(footer)
+
+
+def test_a_rule_may_shift_by_less_than_an_hour_and_by_the_minute():
+    rule = read_rule("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0")
+    assert rule is not None
+
+    autumn, spring = rule.changes(2025)
+
+    assert to_datetime(autumn[0]) == at("2025-04-05T15:00Z")
+    assert to_datetime(spring[0]) == at("2025-10-04T15:30Z")
+    assert spring[1] - autumn[1] == timedelta(minutes=30) // MICROSECOND
+
+
+@given(st.sampled_from(sorted(zone_names())), st.integers(us("1900-01-01T00:00Z"), 2**52))
+def test_a_clear_instant_and_its_wall_find_the_same_span(name: str, instant: int):
+    place = zone(name)
+    span = place.clear_span(instant)
+
+    if span is not None:
+        low, high, offset = span
+        assert low <= instant < high
+        assert place.clear_span_of_wall(instant + offset) == span
