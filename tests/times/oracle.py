@@ -181,7 +181,7 @@ def draw_pattern(random: Random, zone: str, wall: datetime, words: dict[str, str
             matches = lambda at: at.time() == clock  # noqa: E731
         case "weekly":
             days = random.sample(list(Weekday), random.randint(1, 6))
-            recurrence = Weekly(days, clock, timezone=zone, **words)  # type: ignore[arg-type]
+            recurrence = Weekly(days, clock, timezone=zone, **words)
             numbers = {list(Weekday).index(day) for day in days}
             matches = lambda at: at.time() == clock and at.weekday() in numbers  # noqa: E731
         case _:
@@ -199,7 +199,7 @@ def draw_every(
     anchor = anchor_wall.replace(tzinfo=walk.zone(zone)).astimezone(UTC)
     anchor_wall = anchor.astimezone(walk.zone(zone)).replace(tzinfo=None, fold=0)
     name = random.choice(["start_at", "created_at"])
-    recurrence = Every(f"{days}d", timezone=zone, **{name: anchor}, **words)  # type: ignore[arg-type]
+    recurrence = Every(f"{days}d", timezone=zone, **{name: anchor}, **words)
     return Case(
         recurrence,
         lambda at: (

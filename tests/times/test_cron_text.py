@@ -16,12 +16,12 @@ from times.at import at, texts
 
 def problems_of(text: str, **words: object) -> list[str]:
     with pytest.raises(InvalidRecurrence) as caught:
-        Cron(text, **words)  # type: ignore[arg-type]
+        Cron(text, **words)
     return [str(problem) for problem in caught.value.problems]
 
 
 def fires(text: str, start: str, end: str, **words: object) -> list[str]:
-    return texts(Cron(text, **words).between(at(start), at(end)))  # type: ignore[arg-type]
+    return texts(Cron(text, **words).between(at(start), at(end)))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_256_characters_are_still_read():
 @pytest.mark.parametrize("value", [None, 5, b"* * * * *", ["*"]])
 def test_what_is_not_text_is_refused(value: object):
     with pytest.raises(InvalidRecurrence, match="is not text; give a string"):
-        Cron(value)  # type: ignore[arg-type]
+        Cron(value)
 
 
 def test_an_unknown_dialect_is_refused_with_the_two_there_are():

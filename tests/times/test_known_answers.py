@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_real_time_goes_on_through_the_repeated_hour():
 
     fired = every_20.between(at("2025-11-02T04:50Z"), at("2025-11-02T07:00Z"))
 
-    gaps = {later - earlier for earlier, later in zip(fired, fired[1:], strict=False)}
+    gaps = {later - earlier for earlier, later in pairwise(fired)}
     assert len(fired) == 7
     assert len(gaps) == 1
 

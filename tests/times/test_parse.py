@@ -122,8 +122,8 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
             '  - anchor "slot" does not go with cron; use dialect, dst_fold, dst_gap, end_at, '
             "key, seconds, start_at, timezone",
         ])),
-        ({"at": "2026-11-16T09:00:00Z", "start_at": 5}, "at recurrence: start_at 5 does not go "
-                                                         "with at; use dst_fold, dst_gap, timezone"),
+        ({"at": "2026-11-16T09:00Z", "start_at": 5},
+         "at recurrence: start_at 5 does not go with at; use dst_fold, dst_gap, timezone"),
         ({"at": "2026-11-16T09:00:00Z", "timezone": "X"}, 'timezone "X" is unknown'),
         ({"after": "2h", "dst_fold": "X"}, 'dst_fold "X" is unknown; write once or twice'),
         ({"interval_seconds": 1.5}, "interval_seconds 1.5 is no interval; give a whole number of"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -48,7 +49,7 @@ def test_no_zone_changes_twice_within_the_time_that_a_change_skips_or_repeats():
 def test_each_listed_change_really_changes_the_offset():
     for name in zone_names():
         offsets = zone(name).table(EARLIEST).offsets
-        assert all(a != b for a, b in zip(offsets, offsets[1:], strict=False)), name
+        assert all(a != b for a, b in pairwise(offsets)), name
 
 
 def test_the_table_grows_with_the_years_that_are_asked_for():

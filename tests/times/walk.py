@@ -52,7 +52,7 @@ def steps(zone_name: str, start: datetime, end: datetime) -> list[Step]:
     before = None
     while instant <= end:
         wall = instant.astimezone(place).replace(tzinfo=None, fold=0)
-        skipped = ()
+        skipped: tuple[datetime, ...] = ()
         if before is not None and wall - before > MINUTE:
             count = (wall - before) // MINUTE
             skipped = tuple(before + n * MINUTE for n in range(1, count))
@@ -75,12 +75,10 @@ def slots(
     """The rules of section "daylight saving", word by word."""
     found = []
     for step in walk:
-        if real_time:
-            if matches(step.wall):
-                found.append(step.instant)
-        elif dst_gap == "after" and any(matches(wall) for wall in step.jumped_over):
-            found.append(step.instant)
-        elif matches(step.wall) and not (step.again and dst_fold == "once"):
+        on_time = matches(step.wall)
+        made_up = dst_gap == "after" and any(matches(wall) for wall in step.jumped_over)
+        repeated = step.again and dst_fold == "once"
+        if on_time if real_time else (made_up or (on_time and not repeated)):
             found.append(step.instant)
     return found
 

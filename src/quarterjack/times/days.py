@@ -18,6 +18,8 @@ ALL_MONTHS = tuple(range(1, 13))
 _FIRST_DAY = date.min.toordinal() - EPOCH_ORDINAL
 _LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 _EPOCH_WEEKDAY = 4
+_CYCLE = 146_097
+"""Days in 400 years, which are whole weeks."""
 
 
 class Days(Protocol):
@@ -124,48 +126,43 @@ class RuledDays:
 
     def __init__(self, rule: DayRule) -> None:
         self._rule = rule
-        self._by_shape: list[list[int] | None] = [None] * 14
+        self._by_shape: dict[int, list[int]] = {}
 
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
         if day > _LAST_DAY:
             return ()
-        year, first = _year_of(max(day, _FIRST_DAY))
-        leap = isleap(year)
-        in_year = self._in_year(first, leap)
+        year = _year_of(max(day, _FIRST_DAY))
+        first, in_year = self._in_year(year)
         index = bisect_left(in_year, day - first)
         found = [first + number for number in in_year[index : index + count]]
         while len(found) < count and year < MAXYEAR:
-            first += 366 if leap else 365
             year += 1
-            leap = isleap(year)
-            if in_year := self._in_year(first, leap):
+            first, in_year = self._in_year(year)
+            if in_year:
                 found += [first + number for number in in_year[: count - len(found)]]
         return found
 
     def on_or_before(self, day: int) -> int | None:
         if day < _FIRST_DAY:
             return None
-        year, first = _year_of(min(day, _LAST_DAY))
-        in_year = self._in_year(first, isleap(year))
+        year = _year_of(min(day, _LAST_DAY))
+        first, in_year = self._in_year(year)
         index = bisect_right(in_year, day - first)
         while index == 0 and year > MINYEAR:
             year -= 1
-            leap = isleap(year)
-            first -= 366 if leap else 365
-            in_year = self._in_year(first, leap)
+            first, in_year = self._in_year(year)
             index = len(in_year)
         return first + in_year[index - 1] if index else None
 
-    def _in_year(self, first: int, leap: bool) -> list[int]:
-        """The matching days of the year that begins with the first, counted from 0."""
-        first_weekday = (first + _EPOCH_WEEKDAY) % 7
-        shape = first_weekday + 7 if leap else first_weekday
-        found = self._by_shape[shape]
-        if found is None:
-            found = self._by_shape[shape] = self._work_out(first_weekday, leap)
-        return found
+    def _in_year(self, year: int) -> tuple[int, list[int]]:
+        """The year's first day, and its matching days counted from that as 0."""
+        first, shape = _CALENDAR[year % 400]
+        in_year = self._by_shape.get(shape)
+        if in_year is None:
+            in_year = self._by_shape[shape] = self._work_out(*divmod(shape, 7))
+        return year // 400 * _CYCLE + first, in_year
 
-    def _work_out(self, first_weekday: int, leap: bool) -> list[int]:
+    def _work_out(self, leap: int, first_weekday: int) -> list[int]:
         starts = _MONTH_STARTS[leap]
         days: list[int] = []
         for month in self._rule.months:
@@ -175,10 +172,19 @@ class RuledDays:
         return days
 
 
-def _year_of(day: int) -> tuple[int, int]:
-    """The year of a day, and the first day of that year."""
-    year = date.fromordinal(day + EPOCH_ORDINAL).year
-    return year, date(year, 1, 1).toordinal() - EPOCH_ORDINAL
+def _year_of(day: int) -> int:
+    return date.fromordinal(day + EPOCH_ORDINAL).year
+
+
+def _calendar() -> list[tuple[int, int]]:
+    """The first day and the shape of the years 0 to 399: after these the calendar repeats."""
+    years = []
+    first = date(2000, 1, 1).toordinal() - EPOCH_ORDINAL - 5 * _CYCLE
+    for year in range(400):
+        weekday = (first + _EPOCH_WEEKDAY) % 7
+        years.append((first, weekday + 7 * isleap(year)))
+        first += 365 + isleap(year)
+    return years
 
 
 def _month_starts(*lengths: int) -> tuple[int, ...]:
@@ -189,3 +195,4 @@ _MONTH_STARTS = (
     _month_starts(31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
     _month_starts(31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
 )
+_CALENDAR = _calendar()

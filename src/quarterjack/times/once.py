@@ -18,20 +18,20 @@ from quarterjack.times.slots import OneSlot, Slots
 class At(Recurrence):
     """Once, at an instant: an aware datetime, RFC 3339 text, or integer Unix milliseconds."""
 
-    at: datetime
+    at: datetime | str | int
 
     def __post_init__(self) -> None:
         self._set(at=to_datetime(read_instant(self.at, "at")))
 
     @cached_property
     def slots(self) -> Slots:
-        return OneSlot(from_datetime(self.at))
+        return OneSlot(read_instant(self.at, "at"))
 
     def describe(self) -> str:
-        return f"once at {to_text(from_datetime(self.at))}"
+        return f"once at {to_text(read_instant(self.at, 'at'))}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"at": to_text(from_datetime(self.at))}
+        return {"at": to_text(read_instant(self.at, "at"))}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -51,7 +51,7 @@ def _from_text(text: str) -> Recurrence:
     if _looks_like_cron(words):
         return Cron(text)
     if re.match(r"\d{4}-\d\d-", text.strip(), re.ASCII):
-        return At(text.strip())  # type: ignore[arg-type]
+        return At(text.strip())
     if len(words) == 1 and (only in INTERVAL_NAMES or only[0].isdigit() or only[0] == "P"):
         return Every(only)
     remedy = 'write cron ("0 9 * * *"), an interval ("5m", "daily") or an instant (RFC 3339)'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -86,7 +86,7 @@ class Daily(WallRecurrence):
 class Weekly(WallRecurrence):
     """On these weekdays at this time."""
 
-    days: tuple[Weekday, ...]
+    days: Sequence[Weekday]
     time: datetime.time
 
     @cached_property

@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from quarterjack.times.instants import LATEST
+from quarterjack.times.instants import DAY, LATEST
 from quarterjack.times.walls import DayTimes
 from quarterjack.times.zones import Zone
 
@@ -150,12 +150,13 @@ class WallSlots:
             return None
         ahead = [instant]
         done = 0
+        table = self._zone.table(walls[-1] + DAY)
         while done < len(walls):
             if walls[done] - offset >= high:
-                span = self._zone.clear_span_of_wall(walls[done])
-                if span is None:
+                index = bisect_right(table.clear_walls, walls[done]) - 1
+                low, high, offset = table.clear[index]
+                if not low <= walls[done] - offset < high:
                     break
-                _, high, offset = span
             fitting = bisect_left(walls, high + offset, done)
             ahead += [wall - offset for wall in walls[done:fitting]]
             done = fitting

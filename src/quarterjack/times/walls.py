@@ -39,10 +39,11 @@ class DayTimes:
                 if rest < seconds[-1]:
                     return [wall - rest + seconds[bisect_right(seconds, rest)]]
             if left := minutes[index : index + count]:
-                return [wall - time + minute + seconds[0] for minute in left]
+                start = wall - time + seconds[0]
+                return [start + minute for minute in left]
         days = self._days.on_or_after(day + 1, count // len(minutes) + 1)
-        times = [minute + seconds[0] for minute in minutes[:count]]
-        return [day * DAY + time for day in days for time in times]
+        starts = [day * DAY + seconds[0] for day in days]
+        return [start + minute for start in starts for minute in minutes[:count]]
 
     def at_or_before(self, wall: int) -> int | None:
         """The last wall that is not after this one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
@@ -34,7 +34,7 @@ class Window:
     """
 
     only_between: str | None = None
-    not_on: tuple[str, ...] = ()
+    not_on: Sequence[str | int | date] = ()
     timezone: str = "UTC"
 
     def __post_init__(self) -> None:
@@ -79,12 +79,11 @@ class Window:
 
     @cached_property
     def _holidays(self) -> list[Container[date]]:
-        return [_holidays(name) for name in self.not_on if _HOLIDAYS.fullmatch(name)]
+        return [_holidays(name) for name in self._closed if _HOLIDAYS.fullmatch(name)]
 
     @cached_property
     def _closed(self) -> frozenset[str]:
-        """Weekdays and dates by their names."""
-        return frozenset(self.not_on)
+        return frozenset(str(name) for name in self.not_on)
 
     def _next_turn(self, instant: int) -> int | None:
         """When it may open next: at midnight, at its first minute, or where the offset changes."""

@@ -1,0 +1,32 @@
+"""The examples in the documents are tests: Python blocks, and commands with what they print."""
+
+from __future__ import annotations
+
+import shlex
+
+from click.testing import CliRunner
+from sybil import Example, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+from quarterjack.cli import commands
+from quarterjack.clock import SystemClock
+
+
+def run_console(example: Example) -> None:
+    """`$ quarterjack ...` must print exactly the lines below it."""
+    for block in str(example.parsed).split("$ ")[1:]:
+        command, _, expected = block.partition("\n")
+        program, *arguments = shlex.split(command)
+        assert program == "quarterjack", f"only our own commands are shown: {command}"
+        result = CliRunner().invoke(commands, arguments, obj=SystemClock())
+        assert result.output.rstrip() == expected.rstrip(), f"{command} prints:\n{result.output}"
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(),
+        CodeBlockParser(language="console", evaluator=run_console),
+        SkipParser(),
+    ],
+    patterns=["README.md", "docs/*.md"],
+).pytest()

@@ -1,0 +1,24 @@
+"""The parsers under hostile strings, in short; `make fuzz` is the long form."""
+
+from __future__ import annotations
+
+import pytest
+
+from times import fuzz
+
+
+@pytest.mark.threat("T30")
+@pytest.mark.parametrize("seed", [101, 102])
+def test_hostile_strings_meet_nothing_but_a_quick_invalid_recurrence(seed: int):
+    tally, longest = fuzz.attack(6_000, seed)
+
+    assert tally["taken"] > 300
+    assert tally["refused"] > 3_000
+    assert longest <= fuzz.CPU_SECONDS_MAX
+
+
+def test_the_attack_notices_another_exception(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(fuzz.READERS, "parse", lambda text: "".index(text + "x"))
+
+    with pytest.raises(AssertionError, match="parse raised ValueError"):
+        fuzz.attack(100, 1)
