@@ -1,15 +1,21 @@
-"""The examples in the documents are tests: Python blocks, and commands with what they print."""
+"""What all tests share: generated examples are repeatable, and the examples in the documents are
+tests too, Python blocks as well as commands with what they print."""
 
 from __future__ import annotations
 
 import shlex
 
 from click.testing import CliRunner
+from hypothesis import settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
+
+# The same examples each time, and no deadline: a slow machine is not a fault of the code.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")
 
 
 def run_console(example: Example) -> None:

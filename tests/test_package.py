@@ -11,8 +11,11 @@ import quarterjack
 from quarterjack.errors import Invalid, InvalidRecurrence, Problem, Problems, shown
 
 
-def modules_after(statement: str) -> set[str]:
-    program = f"import sys; {statement}; print(*sys.modules)"
+def modules_loaded_by(statement: str) -> set[str]:
+    """In a fresh interpreter, by nothing but this."""
+    program = (
+        f"import sys; before = set(sys.modules); {statement}; print(*set(sys.modules) - before)"
+    )
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
@@ -20,14 +23,14 @@ def modules_after(statement: str) -> set[str]:
 
 
 def test_importing_the_package_loads_nothing_of_it():
-    loaded = modules_after("import quarterjack")
+    loaded = modules_loaded_by("import quarterjack")
 
     assert {name for name in loaded if name.startswith("quarterjack")} == {"quarterjack"}
     assert not loaded & {"click", "rich", "dataclasses", "asyncio", "tzdata"}
 
 
 def test_the_recurrences_load_no_command_line():
-    loaded = modules_after("from quarterjack import Cron")
+    loaded = modules_loaded_by("from quarterjack import Cron")
 
     assert not loaded & {"click", "rich", "json", "asyncio", "zoneinfo", "importlib.resources"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, Month, RuledDays
@@ -29,7 +29,6 @@ rules = st.builds(
 
 
 @given(rule=rules, start=st.dates(), count=st.integers(1, 9))
-@settings(max_examples=150, deadline=None)
 def test_the_days_of_a_rule_are_those_that_a_look_at_every_day_finds(
     rule: DayRule, start: date, count: int
 ):

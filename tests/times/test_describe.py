@@ -38,6 +38,7 @@ NOW = us("2026-11-16T09:00Z")
         ("*/15 9-17 * * 1-5", "every 15 minutes from 09:00 to 17:59, Monday to Friday"),
         ("23 1-20/2 * * *",
          "at minute 23 of hours 1, 3, 5, 7, 9, 11, 13, 15, 17 and 19"),
+        ("0 1-20/3 * * *", "at minute 0 of hours 1, 4, 7, 10, 13, 16 and 19"),
         ("10-20 3 * 1,4 *", "at minutes 10 to 20 of hour 3, every day in January and April"),
         ("0 9 * * 1", "every Monday at 09:00"),
         ("0 9 * * 1,5", "every Monday and Friday at 09:00"),

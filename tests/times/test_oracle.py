@@ -14,7 +14,7 @@ from times.at import at
 
 @pytest.mark.fault("F40", "F41")
 @pytest.mark.mission("H9")
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_seeded_sample_of_all_changes_of_offset_agrees_with_the_walk(seed: int):
     random = Random(seed)
     changes = random.sample(list(oracle.all_changes()), 40)
