@@ -19,6 +19,8 @@ from times import walk
 
 FIRST_YEAR, LAST_YEAR = 2020, 2037
 AROUND = timedelta(days=1, hours=12)
+EDGES = (-121, -120, -61, -60, -31, -30, -1, 0, 1, 29, 30, 59, 60, 61, 119, 120)
+"""Minutes from a change at which its gap or fold begins and ends, and their neighbours."""
 GAPS = ("after", "skip")
 FOLDS = ("once", "twice")
 
@@ -105,10 +107,9 @@ def compare(
 
 def draw(random: Random, zone: str, change: datetime) -> Case:
     """Mostly cron; the walls named are mostly those that the change skips or repeats."""
+    beside = random.choice([random.randrange(-90, 90), random.choice(EDGES)])
     wall = random.choice([change, change - timedelta(seconds=1)]).astimezone(walk.zone(zone))
-    wall = wall.replace(tzinfo=None, fold=0, second=0) + timedelta(
-        minutes=random.randrange(-90, 90)
-    )
+    wall = wall.replace(tzinfo=None, fold=0, second=0) + timedelta(minutes=beside)
     words = {"dst_gap": random.choice(GAPS), "dst_fold": random.choice(FOLDS)}
     kind = random.choices(["cron", "pattern", "every"], [6, 2, 2])[0]
     if kind == "cron":

@@ -35,6 +35,9 @@ NOW = us("2026-11-16T09:00Z")
         ("5 */6 * * *", "at minute 5 of every 6th hour"),
         ("*/10 */2 * * *", "every 10 minutes of every 2nd hour"),
         ("*/10 */3 * * *", "every 10 minutes of every 3rd hour"),
+        ("*/10 9-10 * * *", "every 10 minutes of hours 9 and 10"),
+        ("*/10 9-11 * * *", "every 10 minutes from 09:00 to 11:59"),
+        ("*/10 9,11,13 * * *", "every 10 minutes of hours 9, 11 and 13"),
         ("*/15 9-17 * * 1-5", "every 15 minutes from 09:00 to 17:59, Monday to Friday"),
         ("23 1-20/2 * * *",
          "at minute 23 of hours 1, 3, 5, 7, 9, 11, 13, 15, 17 and 19"),
@@ -46,6 +49,11 @@ NOW = us("2026-11-16T09:00Z")
         ("0 9 * * 1-5", "Monday to Friday at 09:00"),
         ("0 22 * * 1-5,0", "Monday to Friday and Sunday at 22:00"),
         ("0 9 * * 5#3", "on the third Friday of the month at 09:00"),
+        ("0 9 * * 7#1", "on the first Sunday of the month at 09:00"),
+        ("0 9 * * WEDL", "on the last Wednesday of the month at 09:00"),
+        ("0 9 * * 0L", "on the last Sunday of the month at 09:00"),
+        ("0 9 * * 0,1,2", "every Monday, Tuesday and Sunday at 09:00"),
+        ("0 9 * * 0,5,6", "Friday to Sunday at 09:00"),
         ("0 9 * * 1L", "on the last Monday of the month at 09:00"),
         ("0 9 * * MONL,5#1",
          "on the last Monday of the month and on the first Friday of the month at 09:00"),
@@ -77,6 +85,8 @@ def test_cron_is_told_in_one_english_phrase(text: str, phrase: str):
         ("*/10 * * * * *", "every 10 seconds"),
         ("5,7 * * * * *", "at seconds 5 and 7 of every minute"),
         ("30 0 9 * * *", "every day at 09:00:30"),
+        ("0,30 0 9 * * *", "every 30th second of minute 0 of hour 9"),
+        ("1,2 0 9 * * *", "seconds 1 and 2 of minute 0 of hour 9"),
         ("0,30 */5 * * * *", "every 30th second of every 5th minute"),
         ("1,2 5 * * * *", "seconds 1 and 2 of minute 5"),
         ("* 0 9 * * *", "every second of minute 0 of hour 9"),
@@ -133,12 +143,30 @@ def test_each_field_is_explained():
     ]
 
 
+def test_the_fields_of_a_pattern_and_of_even_seconds_are_explained():
+    weekly = Weekly((Weekday.MONDAY, Weekday.FRIDAY), Time(9, 30))
+
+    assert field_phrases(weekly.fields) == [
+        ("minute", "30", "minute 30"),
+        ("hour", "9", "hour 9"),
+        ("day of month", "*", "every day"),
+        ("month", "*", "every month"),
+        ("day of week", "1,5", "every Monday and Friday"),
+    ]
+    assert field_phrases(Cron("*/10 * * * * *", seconds=True).fields)[0] == (
+        "second",
+        "*/10",
+        "every 10th second",
+    )
+
+
 @pytest.mark.parametrize(
     ("recurrence", "expected"),
     [
         (Cron("30 3 * * *"), []),
         (Cron("30 3 * * *", timezone=NEW_YORK), []),
-        (Cron("*/30 * * * *", timezone=NEW_YORK), []),
+        (Cron("7-59/30 * * * *", timezone=NEW_YORK), []),
+        (Cron("*/6 2 * * *", timezone="Europe/London"), []),
         (
             Cron("30 2 * * *", timezone=NEW_YORK),
             ["on 2027-03-14 the clocks in America/New_York go forward: 02:30 does not exist, and "
@@ -194,6 +222,10 @@ def test_each_field_is_explained():
             ["it comes rarely: next at 2030-01-01T09:30:00Z"],
         ),
         (Cron("30 9 1 1 *"), []),
+        (
+            Cron("30 9 1 1 *", end_at=at("2029-06-01T00:00Z"), start_at=at("2028-06-01T00:00Z")),
+            ["it comes rarely: next at 2029-01-01T09:30:00Z"],
+        ),
         (Cron("30 9 1 1 *", end_at=at("2026-01-01T00:00Z")), ["it names no slot from now on"]),
         (At(at("2099-01-01T00:00Z")), []),
         (At(at("1999-01-01T00:00Z")), ["it names no slot from now on"]),
@@ -209,6 +241,13 @@ def test_each_field_is_explained():
             Cron("*/15 * * * *"),
             ['minute */15 is when most schedules fire; "H/15 * * * *" spreads them by key'],
         ),
+        *(
+            (Cron(f"*/{n} * * * *"), [f'minute */{n} is when most schedules fire; "H/{n} * * * *" '
+                                      "spreads them by key"])
+            for n in (5, 10, 20, 30)
+        ),
+        (Cron("*/6 * * * *"), []),
+        (Cron("10 * * * *"), []),
         (
             Cron("5 0 9 * * *", seconds=True),
             ['minute 0 is when most schedules fire; "5 H 9 * * *" spreads them by key'],

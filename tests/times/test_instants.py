@@ -93,6 +93,7 @@ def test_an_integer_is_unix_milliseconds():
         ("2026-11-16T09:00:00+25:00", "names no instant"),
         ("0001-01-01T00:00:00+05:00", "is outside the years 1 to 9999"),
         (10**18, "is outside the years 1 to 9999"),
+        (253_402_300_800_000, "is outside the years 1 to 9999"),
         (-(10**18), "is outside the years 1 to 9999"),
         (True, "is no instant"),
         (1.5, "is no instant"),
@@ -108,6 +109,33 @@ def test_what_is_no_instant_is_refused_with_its_reason(value: object, reason: st
     assert problem.field == "start_at"
     assert problem.reason.startswith(reason)
     assert problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("x", 'at "x" is not RFC 3339; write it as "2026-11-16T09:00:00Z"'),
+        ("2026-11-16T09:00:00", 'at "2026-11-16T09:00:00" has no offset from UTC; '
+                                'end it with "Z" or an offset like "+02:00"'),
+        ("2026-02-30T09:00:00Z", 'at "2026-02-30T09:00:00Z" names no instant (day is out of range '
+                                 "for month); give a date and time that exist"),
+        (10**18, "at 1000000000000000000 is outside the years 1 to 9999; give an instant in these "
+                 "years"),
+        ("0001-01-01T00:00:00+05:00", 'at "0001-01-01T00:00:00+05:00" is outside the years 1 to '
+                                      "9999; give an instant in these years"),
+    ],
+)  # fmt: skip
+def test_the_whole_message_about_an_instant(value: object, message: str):
+    with pytest.raises(InvalidRecurrence) as caught:
+        read_instant(value, "at")
+
+    assert str(caught.value) == message
+
+
+def test_the_first_and_the_last_instants_are_taken():
+    assert read_instant("0001-01-01T00:00:00Z", "at") == EARLIEST
+    assert read_instant("9999-12-31T23:59:59.999999Z", "at") == LATEST
+    assert read_instant("2026-11-16T09:00:00.1234567Z", "at") % SECOND == 123_456
 
 
 def test_a_naive_datetime_is_refused_wherever_it_is_given():
@@ -220,6 +248,34 @@ def test_the_remedy_fits_what_was_wrong_with_a_duration(value: object, remedy: s
         read_duration(value, "timeout")
 
     assert caught.value.problems[0].remedy == remedy
+
+
+def test_the_whole_message_about_a_duration():
+    with pytest.raises(InvalidRecurrence) as too_long:
+        read_interval("40000d")
+    with pytest.raises(InvalidRecurrence) as not_one:
+        read_duration("x", "timeout")
+    with pytest.raises(InvalidRecurrence) as negative:
+        read_duration(-5, "timeout")
+
+    assert str(too_long.value) == (
+        'every "40000d" is out of bounds; give a duration from 0 to 100 years'
+    )
+    assert str(not_one.value).startswith('timeout "x" is no duration; write units')
+    assert str(negative.value) == (
+        "timeout -5 is out of bounds; give a duration from 0 to 100 years"
+    )
+
+
+def test_the_text_of_an_interval_is_the_shortest():
+    assert [str(read_interval(text)) for text in ("14d", "10d", "7d", "8d", "120m", "monthly")] == [
+        "2w",
+        "10d",
+        "1w",
+        "8d",
+        "2h",
+        "monthly",
+    ]
 
 
 def test_the_shortest_and_the_longest_intervals():

@@ -34,6 +34,7 @@ BERLIN = "Europe/Berlin"
         ("0 9 * * *", Cron("0 9 * * *")),
         (" 0 9 * * MON ", Cron("0 9 * * MON")),
         ("@daily", Cron("@daily")),
+        ("h h * * *", Cron("h h * * *", key="k")),
         ("5m", Every("5m", created_at=NOW)),
         ("PT5M", Every("5m", created_at=NOW)),
         ("daily", Every("1d", created_at=NOW)),
@@ -51,6 +52,10 @@ BERLIN = "Europe/Berlin"
         ({"every": 300_000}, Every("5m", created_at=NOW)),
         ({"every": "5m", "cron": None}, Every("5m", created_at=NOW)),
         ({"interval_seconds": 300}, Every("5m", created_at=NOW)),
+        (
+            {"interval_seconds": 3600, "anchor": "completion"},
+            Every("1h", anchor="completion", created_at=NOW),
+        ),
         (
             {"every": "1h", "anchor": "completion"},
             Every("1h", anchor="completion", created_at=NOW),
@@ -75,7 +80,7 @@ BERLIN = "Europe/Berlin"
     ],
 )  # fmt: skip
 def test_every_spelling_is_read(spelling: Any, expected: Recurrence):
-    assert parse(spelling, now=NOW) == expected
+    assert parse(spelling, now=NOW, key="k") == expected
 
 
 def test_the_zone_is_filled_in_only_where_it_was_left_open():
@@ -101,10 +106,13 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
     [
         ("5", 'every "5" is no duration; add a unit, as in "5s" or "5ms"'),
         ("* * * *", 'cron "* * * *": it has 4 fields and needs 5'),
+        ("1 2 3", 'cron "1 2 3": it has 3 fields and needs 5'),
+        ("1 2 third", 'cron "1 2 third": it has 3 fields and needs 5'),
         ("1 2 3 4 5 6 7", 'cron "1 2 3 4 5 6 7": it has 7 fields and needs 5'),
         ("2026-11-16T09:00:00", 'at "2026-11-16T09:00:00" has no offset from UTC'),
         ("2026-11-16", 'at "2026-11-16" is not RFC 3339'),
-        ("someday", 'recurrence "someday" is not understood; write cron'),
+        ("someday", 'recurrence "someday" is not understood; write cron ("0 9 * * *"), an interval '
+                    '("5m", "daily") or an instant (RFC 3339)'),
         ("10 minutes past every hour", 'recurrence "10 minutes past every hour" is not understood'),
         ("5 9", 'recurrence "5 9" is not understood'),
         ("", 'recurrence "" is empty; say when'),

@@ -26,6 +26,8 @@ from quarterjack import (
     parse,
 )
 from quarterjack.times import slots_between
+from quarterjack.times.instants import LATEST
+from quarterjack.times.slots import BoundedSlots, EvenSlots, OneSlot, StartedSlots
 from times.at import at, texts, us
 
 BERLIN = "Europe/Berlin"
@@ -135,6 +137,39 @@ def test_a_repr_says_only_what_differs_from_the_default():
     assert repr(Every("5m")) == "Every('5m')"
 
 
+ZONE = {"timezone": "UTC", "dst_gap": "after", "dst_fold": "once"}
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "said"),
+    [
+        (Cron("0 9 * * *"), {"cron": "0 9 * * *", **ZONE}),
+        (Cron("0 9 * * *", key="k"), {"cron": "0 9 * * *", **ZONE}),
+        (Cron("H 9 * * *", key="k"), {"cron": "H 9 * * *", "key": "k", **ZONE}),
+        (
+            Cron("0 9 * * *", dialect="posix", start_at=at("2025-01-01T00:00Z")),
+            {"cron": "0 9 * * *", "dialect": "posix", **ZONE, "start_at": "2025-01-01T00:00:00Z"},
+        ),
+        (Every("14d"), {"every": "2w", "anchor": "slot", **ZONE}),
+        (Every(90_000), {"every": "1m30s", "anchor": "slot", **ZONE}),
+        (
+            After("90s", created_at=at("2025-01-01T00:00Z")),
+            {"after": "1m30s", "created_at": "2025-01-01T00:00:00Z"},
+        ),
+        (After("90s"), {"after": "1m30s"}),
+        (Hourly(5), {"hourly": {"minute": 5, "second": 0}, **ZONE}),
+        (
+            Weekly(["friday", "monday"], Time(9)),
+            {"weekly": {"days": ["monday", "friday"], "time": "09:00:00"}, **ZONE},
+        ),
+    ],
+)
+def test_the_json_form_is_as_it_was_when_it_was_first_stored(
+    recurrence: Recurrence, said: dict[str, Any]
+):
+    assert recurrence.to_json() == said
+
+
 def test_values_are_equal_when_they_say_the_same():
     assert Cron("0 9 * * *") == Cron("0  9 * * *", timezone="UTC", dst_gap="after", dst_fold="once")
     assert Every(minutes=90) == Every("1h30m") == Every("PT1H30M") == Every(5_400_000)
@@ -146,6 +181,7 @@ def test_values_are_equal_when_they_say_the_same():
     assert Daily(Time(9)) != Cron("0 9 * * *")
     assert Every("1d") != Every("24h")
     assert Cron("0 9 * * *") != "0 9 * * *"
+    assert hash(Cron("0 9 * * *")) != hash(Cron("0 8 * * *"))
     assert len({Cron("0 9 * * *"), Cron("0 9 * * *", timezone="UTC"), Daily(Time(9))}) == 2
 
 
@@ -255,6 +291,14 @@ def test_slots_are_counted_from_creation_which_is_none_itself():
     assert every.prev(at("2025-01-01T05:00Z")) == at("2025-01-01T04:10Z")
 
 
+def test_calendar_days_are_counted_from_creation_to_the_microsecond():
+    every = Every("2d", created_at=at("2025-01-01T10:20:30.5Z"))
+
+    assert every.prev(at("2025-01-03T10:20:30Z")) is None
+    assert every.next(at("2020-01-01T00:00Z")) == at("2025-01-03T10:20:30.5Z")
+    assert every.next(at("2025-01-03T10:20:30.5Z")) == at("2025-01-05T10:20:30.5Z")
+
+
 def test_a_start_is_the_first_slot_and_outranks_creation():
     start = at("2025-01-01T00:10Z")
     every = Every("1h", start_at=start, created_at=at("2025-01-01T00:00Z"))
@@ -310,6 +354,9 @@ def test_an_interval_without_an_anchor_cannot_be_asked_what_was():
     for ask in (Every("5m").prev, Every("1d").matches):
         with pytest.raises(InvalidRecurrence, match="has no anchor yet; give it start_at or"):
             ask(at("2025-01-01T00:00Z"))
+    with pytest.raises(InvalidRecurrence) as caught:
+        Every("5m").prev(at("2025-01-01T00:00Z"))
+    assert str(caught.value) == 'every "5m" has no anchor yet; give it start_at or created_at'
     assert Every("1d").wall_slots is None
     assert Every("5m", created_at=at("2025-01-01T00:00Z")).wall_slots is None
 
@@ -342,6 +389,7 @@ def test_an_interval_is_validated_when_it_is_made(parts: dict[str, Any], problem
         Every(**parts)
 
     assert [str(problem) for problem in caught.value.problems] == problems
+    assert caught.value.text.startswith("every") or not caught.value.text
 
 
 @pytest.mark.mission("H2")
@@ -381,6 +429,24 @@ def test_after_is_fixed_by_its_creation_and_kept_over_restarts():
     assert once.next(at("2025-01-01T02:00Z")) is None
     assert once.with_defaults(created_at=at("2025-01-01T01:00Z")) is once
     assert parse(once.to_json(), now=at("2025-01-05T00:00Z")) == once
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"after": "x"}, 'after "x" is no duration; write units from large to small, such as 90s'),
+        ({"after": "2h", "created_at": "x"}, 'created_at "x" is not RFC 3339'),
+    ],
+)
+def test_after_is_validated_when_it_is_made(words: dict[str, Any], message: str):
+    with pytest.raises(InvalidRecurrence) as caught:
+        After(**words)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_after_the_end_of_time_there_is_no_slot():
+    assert After("1d", created_at=at("9999-12-31T12:00Z")).next(at("9999-12-31T12:00Z")) is None
 
 
 def test_after_without_creation_counts_from_where_one_asks():
@@ -460,6 +526,38 @@ def test_one_weekday_may_be_given_as_a_word():
 
 
 # The integer core
+
+
+def test_bounds_are_kept_to_the_microsecond():
+    slots = BoundedSlots(EvenSlots(0, 1), 10, 20)
+
+    assert [slots.after(instant) for instant in (-5, 8, 9, 10, 19, 20)] == [
+        10,
+        10,
+        10,
+        11,
+        20,
+        None,
+    ]
+    assert [slots.at_or_before(instant) for instant in (9, 10, 20, 25)] == [None, 10, 20, 20]
+
+
+def test_even_slots_end_with_the_last_instant_there_is():
+    slots = EvenSlots(LATEST - 10, 5)
+
+    assert [slots.after(LATEST - 11), slots.after(LATEST - 6), slots.after(LATEST - 5)] == [
+        LATEST - 10,
+        LATEST - 5,
+        LATEST,
+    ]
+    assert slots.after(LATEST) is None
+
+
+def test_a_start_is_there_even_if_the_others_know_nothing_of_it():
+    slots = StartedSlots(OneSlot(50), 10)
+
+    assert [slots.after(instant) for instant in (9, 10, 50)] == [10, 50, None]
+    assert [slots.at_or_before(instant) for instant in (9, 10, 49, 50)] == [None, 10, 10, 50]
 
 
 def test_slots_between_stops_where_the_caller_stops():

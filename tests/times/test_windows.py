@@ -192,6 +192,17 @@ def test_holidays_without_the_extra_say_what_to_install(monkeypatch: pytest.Monk
         Window(not_on=("holidays:FR",))
 
 
+def test_the_zone_of_a_window_may_be_local(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TZ", "Europe/Vienna")
+
+    assert Window(timezone="local").timezone == "Europe/Vienna"
+
+
+def test_the_last_minute_of_an_hour_may_begin_and_end_a_window():
+    assert Window("08:59-09:59").admits(us("2025-06-04T09:58Z"))
+    assert not Window("08:59-09:59").admits(us("2025-06-04T09:59Z"))
+
+
 def test_all_problems_of_a_window_are_told_at_once():
     with pytest.raises(InvalidRecurrence) as caught:
         Window("x", ("y", "z"), "q")

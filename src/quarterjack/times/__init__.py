@@ -3,8 +3,9 @@
 Read from the bottom up: `instants` (integers), `tzif` and `zones` (offsets), `days` and `walls`
 (what a calendar and a clock show), `slots` (walls become instants: the daylight saving rules, and
 the integer core that the engine uses). Then the recurrences: `recurrence` (their common face),
-`cron` with `cron_text`, `cron_items` and `fields`, `patterns`, `every` with `durations`, `once`; and `parse`
-(any spelling), `describe` (English), `advice` (warnings). Beside them stand `windows` and `jitter`.
+`cron` with `cron_text`, `cron_items` and `fields`, `patterns`, `every` with `durations`, `once`;
+and `parse` (any spelling), `describe` (English), `advice` (warnings). Beside them stand `windows`
+and `jitter`.
 
 Promised: the same answer on every machine for one edition of the zone data; nothing but
 `InvalidRecurrence` for bad input; no search longer than the years 1 to 9999.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from quarterjack.times.cron import Cron
@@ -54,8 +55,8 @@ def _clock_change(recurrence: Repeating, change: OddChange) -> str:
         outcome = f"does not exist, and it fires at {to_text(change.instant)} (dst_gap: after)"
     wall = to_datetime(change.wall)
     direction = "forward" if change.is_gap else "back"
-    place = recurrence.timezone or "UTC"
-    return f"on {wall:%Y-%m-%d} the clocks in {place} go {direction}: {wall:%H:%M} {outcome}"
+    there = f"on {wall:%Y-%m-%d} the clocks in {recurrence.timezone} go {direction}"
+    return f"{there}: {wall:%H:%M} {outcome}"
 
 
 def _short_months(recurrence: WallRecurrence) -> list[str]:
@@ -87,10 +88,8 @@ def _steps(cron: Cron) -> list[str]:
 
 def _herd(cron: Cron) -> list[str]:
     """The minutes at which everyone's schedules fire."""
-    texts = written_out(cron.expression).split()
-    place = len(texts) - 5
-    spread = {"0": "H", "*/5": "H/5", "*/10": "H/10", "*/15": "H/15", "*/20": "H/20"}
-    if cron.dialect == "posix" or texts[place] not in spread:
+    *second, minute, hour, day, month, weekday = written_out(cron.expression).split()
+    if cron.dialect == "posix" or not re.fullmatch(r"0|\*/(5|10|15|20|30)", minute):
         return []
-    instead = " ".join([*texts[:place], spread[texts[place]], *texts[place + 1 :]])
-    return [f'minute {texts[place]} is when most schedules fire; "{instead}" spreads them by key']
+    instead = " ".join([*second, re.sub(r"[0*]", "H", minute, count=1), hour, day, month, weekday])
+    return [f'minute {minute} is when most schedules fire; "{instead}" spreads them by key']

@@ -9,9 +9,16 @@ from typing import Any
 
 from quarterjack.errors import InvalidRecurrence
 from quarterjack.times.durations import duration_text, read_duration
-from quarterjack.times.instants import from_datetime, read_instant, to_datetime, to_text
+from quarterjack.times.instants import (
+    EARLIEST,
+    LATEST,
+    from_datetime,
+    read_instant,
+    to_datetime,
+    to_text,
+)
 from quarterjack.times.recurrence import Recurrence
-from quarterjack.times.slots import OneSlot, Slots
+from quarterjack.times.slots import BoundedSlots, OneSlot, Slots
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,17 +28,21 @@ class At(Recurrence):
     at: datetime | str | int
 
     def __post_init__(self) -> None:
-        self._set(at=to_datetime(read_instant(self.at, "at")))
+        self._set(at=to_datetime(self._instant))
+
+    @cached_property
+    def _instant(self) -> int:
+        return read_instant(self.at, "at")
 
     @cached_property
     def slots(self) -> Slots:
-        return OneSlot(read_instant(self.at, "at"))
+        return OneSlot(self._instant)
 
     def describe(self) -> str:
-        return f"once at {to_text(read_instant(self.at, 'at'))}"
+        return f"once at {to_text(self._instant)}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"at": to_text(read_instant(self.at, "at"))}
+        return {"at": to_text(self._instant)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +63,8 @@ class After(Recurrence):
         if self.created_at is None:
             reason, remedy = "has no anchor yet", "give it created_at"
             raise InvalidRecurrence.because("after", self.after, reason, remedy)
-        return OneSlot(from_datetime(self.created_at) + read_duration(self.after, "after"))
+        slot = from_datetime(self.created_at) + read_duration(self.after, "after")
+        return BoundedSlots(OneSlot(slot), EARLIEST, LATEST)
 
     def next(self, after: datetime) -> datetime | None:
         if self.created_at is None:
