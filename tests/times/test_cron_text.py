@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from quarterjack import Cron, InvalidRecurrence
 from quarterjack.times.cron_text import MACROS
 from times.at import at, texts
+from times.walk import numbers
 
 
 def problems_of(text: str, **words: object) -> list[str]:
@@ -93,6 +94,17 @@ def test_seconds_come_first_and_only_on_request():
     assert cron.prev(at("2025-01-01T09:30:59Z")) == at("2025-01-01T09:30:40Z")
     assert cron.prev(at("2025-01-01T09:29:59Z")) == at("2024-12-31T09:30:40Z")
     assert Cron("@hourly", seconds=True).next(at("2025-01-01T09:30:45Z")) == at("2025-01-01T10:00Z")
+
+
+@pytest.mark.parametrize("text", ["0,30 */2 9-10 * * *", "5,10,50 59 23 * * *", "*/30 * * * * *"])
+def test_no_second_is_left_out_when_slots_are_read_in_order(text: str):
+    seconds, minutes, hours = (numbers(field, 0, 59) for field in text.split()[:3])
+    start, end = at("2025-06-01T08:59:45Z"), at("2025-06-03T00:00:00Z")
+    every_second = (start + timedelta(seconds=n) for n in range(1, 39 * 3600 + 16))
+
+    assert Cron(text, seconds=True).between(start, end) == [
+        t for t in every_second if t.second in seconds and t.minute in minutes and t.hour in hours
+    ]
 
 
 @given(

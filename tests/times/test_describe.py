@@ -192,6 +192,18 @@ def test_the_fields_of_a_pattern_and_of_even_seconds_are_explained():
             ["on 2027-03-14 the clocks in America/New_York go forward: 02:30 does not exist, and "
              "it fires at 2027-03-14T07:00:00Z (dst_gap: after)"],
         ),
+        (
+            Daily(Time(2), timezone=NEW_YORK),
+            ["on 2027-03-14 the clocks in America/New_York go forward: 02:00 does not exist, and "
+             "it fires at 2027-03-14T07:00:00Z (dst_gap: after)"],
+        ),
+        (
+            Daily(Time(1), timezone=NEW_YORK),
+            ["on 2027-11-07 the clocks in America/New_York go back: 01:00 comes twice, and it "
+             "fires the first time (dst_fold: once)"],
+        ),
+        (Daily(Time(3), timezone=NEW_YORK), []),
+        (Daily(Time(0, 59), timezone=NEW_YORK), []),
         (Every("1h", created_at=at("2026-11-15T07:30Z"), timezone=NEW_YORK), []),
         (
             Cron("30 9 1 * 1"),

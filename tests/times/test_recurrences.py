@@ -297,6 +297,8 @@ def test_calendar_days_are_counted_from_creation_to_the_microsecond():
     assert every.prev(at("2025-01-03T10:20:30Z")) is None
     assert every.next(at("2020-01-01T00:00Z")) == at("2025-01-03T10:20:30.5Z")
     assert every.next(at("2025-01-03T10:20:30.5Z")) == at("2025-01-05T10:20:30.5Z")
+    assert every.prev(at("2025-01-03T10:20:45Z")) == at("2025-01-03T10:20:30.5Z")
+    assert every.prev(at("2025-01-05T10:20:30.4Z")) == at("2025-01-03T10:20:30.5Z")
 
 
 def test_a_start_is_the_first_slot_and_outranks_creation():

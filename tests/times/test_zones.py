@@ -15,6 +15,7 @@ from quarterjack import Cron, InvalidRecurrence
 from quarterjack.clock import host_timezone
 from quarterjack.times import zone, zone_data_version
 from quarterjack.times.instants import DAY, EARLIEST, LATEST, to_datetime
+from quarterjack.times.slots import WallSlots
 from quarterjack.times.tzif import read_rule
 from quarterjack.times.zones import zone_name, zone_names
 from times import walk
@@ -62,6 +63,27 @@ def test_the_table_grows_with_the_years_that_are_asked_for():
     assert late.starts[: len(early.starts)] == early.starts
     assert to_datetime(late.starts[-1]).year == 9999
     assert place.table(LATEST) is place.table(EARLIEST)
+
+
+def test_slots_are_the_same_whether_the_table_has_grown_or_not():
+    """Around the last change that a fresh table knows, each question asked of a fresh one."""
+    daily = Cron("30 1 * * *", timezone="America/New_York").fields
+    grown = zone("America/New_York")
+    grown.table(us("2300-01-01T00:00Z"))
+    last = zone.__wrapped__("America/New_York").table(EARLIEST).starts[-1]
+
+    for day in range(-3, 4):
+        for minutes in (-91, -1, 0, 1, 91):
+            asked = last + day * DAY + minutes * 60_000_000
+            fresh = zone.__wrapped__("America/New_York")
+            answers = []
+            for place in (fresh, grown):
+                slots = WallSlots(daily.walls(), place, gap_after=True, fold_twice=False)
+                following = slots.after(asked)
+                assert following is not None
+                ahead = [slots.after(following), slots.at_or_before(asked)]
+                answers.append([following, *ahead, place.clear_span_of_wall(asked)])
+            assert answers[0] == answers[1], to_datetime(asked)
 
 
 def test_a_zone_without_changes_is_clear_for_all_time():

@@ -25,12 +25,12 @@ class DayTimes:
         self._seconds = seconds
 
     def after(self, wall: int, count: int = 1) -> Sequence[int]:
-        """The first walls strictly after this one, in order: perhaps fewer than the count, but
-        none only if there are none left."""
+        """The first walls strictly after this one, in order and with none left out: perhaps not as
+        many as the count, but none only if there are none left."""
         day, time = divmod(wall, DAY)
         minutes, seconds = self._minutes, self._seconds
         if len(seconds) > 1:
-            count = 1
+            count = 1  # the next wall may lie in the same minute, so only one is certain
         today = self._days.on_or_after(day, 1)
         if today and today[0] == day:
             index = bisect_right(minutes, time)
@@ -41,7 +41,7 @@ class DayTimes:
             if left := minutes[index : index + count]:
                 start = wall - time + seconds[0]
                 return [start + minute for minute in left]
-        days = self._days.on_or_after(day + 1, count // len(minutes) + 1)
+        days = self._days.on_or_after(day + 1, (count - 1) // len(minutes) + 1)
         starts = [day * DAY + seconds[0] for day in days]
         return [start + minute for start in starts for minute in minutes[:count]]
 
