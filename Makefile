@@ -47,7 +47,8 @@ up: .venv/ready  ## show what there is: the command line at work
 
 test: check  ## all checks, then all tests, with coverage
 	@rm -f .coverage .coverage.*
-	@$(BIN)/coverage run -m pytest -q -n 2 --dist worksteal
+	@$(BIN)/coverage run -m pytest -q docs README.md
+	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --include='*/quarterjack/times/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95

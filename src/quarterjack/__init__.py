@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         Recurrence,
         Weekday,
         Weekly,
-        Window,
         parse,
     )
 
@@ -36,7 +35,6 @@ __all__ = [
     "Recurrence",
     "Weekday",
     "Weekly",
-    "Window",
     "__version__",
     "parse",
 ]
@@ -46,6 +44,8 @@ _ERRORS = {"InvalidRecurrence", "QuarterjackError"}
 
 def __getattr__(name: str) -> Any:
     """Public names are loaded when first used, so that importing this costs nothing."""
+    if name == "times":
+        return import_module("quarterjack.times")
     if name not in __all__:
         raise AttributeError(f"module 'quarterjack' has no attribute {name!r}")
     home = "quarterjack.errors" if name in _ERRORS else "quarterjack.times"

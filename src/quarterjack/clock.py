@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -15,25 +16,26 @@ class SystemClock:
         return time.time_ns() // 1000
 
 
-def host_timezone(
-    environment: dict[str, str] | os._Environ[str] = os.environ,
-    etc: Path = Path("/etc"),
-) -> str:
+def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:
     """The host's IANA zone name as it declares it, or what it says instead of one.
 
-    The order is the C library's: `TZ`, then `/etc/localtime`. A host that says nothing is on UTC.
+    The order is the C library's: `TZ`, which means UTC if it is empty, then `/etc/localtime`. A
+    host that says nothing is on UTC.
     """
-    declared = environment.get("TZ", "").removeprefix(":")
-    if declared:
-        return _after_zoneinfo(declared)
-    localtime = etc / "localtime"
-    if localtime.is_symlink():
-        return _after_zoneinfo(str(localtime.readlink()))
-    named = etc / "timezone"
-    if named.is_file():
-        return named.read_text().strip()
-    return str(localtime) if localtime.exists() else "UTC"
+    declared = environment.get("TZ")
+    if declared == "":
+        return "UTC"
+    path = etc / "localtime" if declared is None else Path(declared.removeprefix(":"))
+    if path.is_symlink():
+        path = path.readlink()
+    if "zoneinfo" in path.parts:
+        return str(path).rpartition("zoneinfo/")[2]
+    if declared is not None:
+        return str(path)
+    return _named_in(etc / "timezone") or (str(path) if path.exists() else "UTC")
 
 
-def _after_zoneinfo(path: str) -> str:
-    return path.rpartition("zoneinfo/")[2]
+def _named_in(file: Path) -> str:
+    """The first line that is no comment."""
+    lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
+    return next((line.strip() for line in lines if line.strip() and line[0] != "#"), "")

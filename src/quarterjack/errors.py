@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from reprlib import Repr
 from typing import Self
 
 
@@ -45,13 +46,20 @@ class Invalid(QuarterjackError, ValueError):
         """Refused for one problem, which says it all."""
         return cls("", [Problem(field, shown(value), reason, remedy)])
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str, tuple[Problem, ...]]]:
+        """So that it survives the way back from another process."""
+        return type(self), (self.text, self.problems)
+
     def _message(self) -> str:
         start = f"{self.text}: " if self.text else ""
         if len(self.problems) == 1:
             problem = str(self.problems[0])
             return problem if problem.startswith(self.text) else f"{start}{problem}"
-        count = f"{start}{len(self.problems)} problems"
-        return "\n".join([count, *(f"  - {problem}" for problem in self.problems)])
+        lines = [f"{start}{len(self.problems)} problems"]
+        lines += [f"  - {problem}" for problem in self.problems[:_PROBLEMS_SHOWN]]
+        if (more := len(self.problems) - _PROBLEMS_SHOWN) > 0:
+            lines.append(f"  and {more} more")
+        return "\n".join(lines)
 
 
 class InvalidRecurrence(Invalid):
@@ -60,8 +68,21 @@ class InvalidRecurrence(Invalid):
 
 def shown(value: object) -> str:
     """A value as an error quotes it: escaped, and never longer than a line."""
-    text = f'"{value}"' if isinstance(value, str) and value.isprintable() else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    if isinstance(value, str):
+        short = value[:_SHOWN_MAX]
+        text = f'"{short}"' if short.isprintable() else repr(short)
+    else:
+        try:
+            text = _BRIEFLY.repr(value)
+        except (ValueError, RecursionError):  # an integer of 5,000 digits, lists without end
+            text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN_MAX else text[: _SHOWN_MAX - 3] + "..."
+
+
+_SHOWN_MAX = 80
+_PROBLEMS_SHOWN = 20
+_BRIEFLY = Repr()
+_BRIEFLY.maxstring = _BRIEFLY.maxother = _BRIEFLY.maxlong = _SHOWN_MAX
 
 
 class Problems:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +99,7 @@ def test_until_ends_the_list_and_still_belongs_to_it():
 def test_an_instant_that_is_over_has_no_next():
     assert run("next", "2020-01-01T00:00:00Z").output.splitlines() == [
         "once at 2020-01-01T00:00:00Z",
-        "no slot from then on",
+        "no slot in that time",
     ]
 
 
@@ -133,6 +135,38 @@ def test_folds_seconds_dialects_and_keys_can_be_tried():
     assert as_json("next", "30 * * * * *", "--seconds")["next"][0] == "2026-11-16T09:00:30Z"
     assert as_json("next", "0 9 * * *", "--dialect", "posix")["recurrence"]["dialect"] == "posix"
     assert as_json("next", "H 9 * * *", "--key", "a")["next"]
+
+
+def test_an_instant_is_shown_in_the_zone_too_and_a_wrong_zone_is_told():
+    shown = run("next", "2027-11-16T09:00:00Z", "--timezone", "Europe/Berlin").output.splitlines()
+
+    assert shown[1] == "  Tue 2027-11-16 10:00:00 +01:00   2027-11-16T09:00:00Z"
+    assert run("next", "2027-11-16T09:00:00Z", "--timezone", "Bogus").exit_code == 2
+
+
+def test_offsets_of_odd_seconds_and_early_years_are_shown_as_they_are():
+    arguments = ["next", "0 9 * * *", "--after", "0999-01-01T00:00:00Z", "--timezone", NEW_YORK]
+
+    assert run(*arguments).output.splitlines()[1] == (
+        "  Tue 0999-01-01 09:00:00 -04:56:02   0999-01-01T13:56:02Z"
+    )
+
+
+@pytest.mark.parametrize(("wish", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_colour_is_for_terminals_whose_user_wants_it(wish: dict[str, str], coloured: bool):
+    """A real terminal, made by a pseudo-terminal."""
+    script = Path(sys.executable).with_name("quarterjack")
+    ours, theirs = pty.openpty()
+    environment = {"PATH": "/usr/bin:/bin", "TERM": "xterm", **wish}
+    process = subprocess.Popen([script, "next", "bad"], stdout=theirs, stderr=theirs,
+                               env=environment)  # fmt: skip
+    process.wait(timeout=30)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+
+    assert 'error: recurrence "bad" is not understood' in shown
+    assert ("\x1b[31m" in shown) is coloured
 
 
 def test_explain_tells_words_fields_instants_and_warnings():
@@ -183,7 +217,7 @@ def test_explain_an_interval_which_has_no_fields():
         (["5m", "--until", "x"], 'until "x" is not RFC 3339'),
         (
             ["5m", "--timezone", "Berlin"],
-            'every "5m": timezone "Berlin" is unknown; did you mean "',
+            'timezone "Berlin" is unknown; did you mean "Europe/Berlin"?',
         ),
         (["H * * * *"], 'cron "H * * * *" has H, which needs the schedule\'s key'),
     ],

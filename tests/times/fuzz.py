@@ -14,9 +14,10 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from quarterjack import Cron, Daily, InvalidRecurrence, Weekly, Window, parse
+from quarterjack import Cron, Daily, InvalidRecurrence, Weekly, parse
+from quarterjack.times import Window, warnings
 from quarterjack.times.durations import read_duration, read_interval
-from quarterjack.times.instants import read_instant
+from quarterjack.times.instants import from_datetime, read_instant
 from quarterjack.times.zones import zone_name
 
 CPU_SECONDS_MAX = 0.05
@@ -24,7 +25,8 @@ NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
 
 SEEDS = (
     "* * * * *", "*/5 9-17 * * MON-FRI", "0 0 L-3,15W * 5#3,1L", "@daily", "H/15 H(0-7) * * *",
-    "0 0 29 2 *", "0 0 31 12 ?", "30 2 1,15 JAN-MAR 7", "5 4 3 2 1 0", "1h30m", "500ms", "PT5M",
+    "*/7,*/9 */5 29-31 * 0-6", "0 0 29 2 *", "0 0 31 12 ?", "30 2 1,15 JAN-MAR 7",
+    "5 4 3 2 1 0", "1h30m", "500ms", "PT5M",
     "P1DT12H", "2w", "daily", "monthly", "2026-11-16T09:00:00+02:00", "2026-02-30T25:61:61Z",
     "08:00-18:00", "22:00-06:00", "24:00-24:00", "saturday", "holidays:DE-BY", "2026-12-24",
     "Europe/Berlin", "local", "../../etc/passwd", "every monday at 9am", "in 2 hours", "",
@@ -72,6 +74,7 @@ def use(text: str) -> None:
     recurrence.prev(NOW)
     recurrence.describe()
     recurrence.to_json()
+    warnings(recurrence, from_datetime(NOW))
 
 
 READERS: dict[str, Callable[[str], Any]] = {

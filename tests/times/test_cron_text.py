@@ -203,14 +203,21 @@ def test_posix_takes_numbers_lists_and_ranges():
             "0 22-2 * * *",
             ['hour "22-2" runs backwards; ranges do not wrap: write "22-23,0-2"'],
         ),
-        ("0 0 * * 6-0", ['day of week "6-0" runs backwards; write "6-7"']),
-        ("0 0 * * FRI-SUN", ['day of week "FRI-SUN" runs backwards; write "5-7"']),
+        ("0 0 * * 6-0", ['day of week "6-0" runs backwards; ranges do not wrap: write "6-7"']),
+        ("0 0 * * FRI-SUN", ['day of week "FRI-SUN" runs backwards; ranges do not wrap: write '
+                              '"5-7"']),
         (
             "0 0 * * 5-1",
             ['day of week "5-1" runs backwards; ranges do not wrap: write "5-6,0-1"'],
         ),
-        ("H(30-10) * * * *", ['minute "H(30-10)" runs backwards; ranges do not wrap: write '
-                              '"30-59,0-10"']),
+        ("H(30-10) * * * *", ['minute "H(30-10)" runs backwards; ranges do not wrap: choose '
+                              '"H(30-59)" or "H(0-10)"']),
+        ("0 22-2/2 * * *", ['hour "22-2/2" runs backwards; ranges do not wrap: write "0,2,22"']),
+        ("0 0 * 11-2/3 *", ['month "11-2/3" runs backwards; ranges do not wrap: write "2,11"']),
+        ("0 23-0 * * *", ['hour "23-0" runs backwards; ranges do not wrap: write "23,0"']),
+        ("0 0 * * 6-1", ['day of week "6-1" runs backwards; ranges do not wrap: write "6,0-1"']),
+        ("0 0 */20 * 1#2", ["day of month */20 never falls on day of week 1#2; give two that can "
+                            "be the same day"]),
         ("*/0 * * * *", ['minute "*/0" has a step of 0; step by 1 or more']),
         ("H/0 * * * *", ['minute "H/0" has a step of 0; step by 1 or more']),
         ("1,,2 * * * *", ['minute "" is an empty item; remove the comma that is too many']),
@@ -323,6 +330,33 @@ def test_256_characters_are_still_read():
 def test_what_is_not_text_is_refused(value: object):
     with pytest.raises(InvalidRecurrence, match="is not text; give a string"):
         Cron(value)
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({"key": [1]}, "key [1] is not text; give text"),
+        ({"key": 1}, "key 1 is not text; give text"),
+        ({"seconds": "no"}, 'seconds "no" is not true or false; give true or false'),
+        ({"seconds": []}, "seconds [] is not true or false; give true or false"),
+    ],
+)
+def test_a_key_is_text_and_seconds_are_true_or_false(words: dict[str, object], problem: str):
+    assert problems_of("0 9 * * *", **words) == [problem]
+
+
+def test_a_key_may_be_any_text():
+    assert Cron("H 9 * * *", key="\ud800").next(at("2025-01-01T00:00Z")) is not None
+
+
+def test_whether_a_hashed_day_can_come_does_not_depend_on_the_key():
+    for key in (None, "a", "b", "c"):
+        assert problems_of("9 0 H(28-31) 2 *", key=key) == [
+            "day of month H(28-31) never comes in month 2; "
+            "give a day that the month has, or L for its last"
+        ]
+        assert Cron("9 0 H(28-29) 2 *", key=key).with_defaults(key="d").fields.day.values[0] < 30
+        assert Cron("9 0 H 2 *", key=key).with_defaults(key="d").fields.day.values[0] < 29
 
 
 def test_an_unknown_dialect_is_refused_with_the_two_there_are():

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, Month, RuledDays
+from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, RuledDays
+from quarterjack.times.months import LastWeekday, Month
 
 EPOCH = date(1970, 1, 1)
 FIRST = (date.min - EPOCH).days
@@ -128,6 +129,6 @@ def test_weekdays_are_counted_within_the_month():
     assert wednesday_first.nth_weekday(3, 1) == 1
     assert wednesday_first.nth_weekday(2, 1) == 7
     assert wednesday_first.nth_weekday(5, 5) == 31
-    assert wednesday_first.last_weekday(5) == 31
-    assert wednesday_first.last_weekday(6) == 25
-    assert Month(3, 30).last_weekday(5) == 24
+    assert LastWeekday(5).number_in(wednesday_first) == 31
+    assert LastWeekday(6).number_in(wednesday_first) == 25
+    assert LastWeekday(5).number_in(Month(3, 30)) == 24

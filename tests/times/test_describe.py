@@ -81,16 +81,37 @@ def test_cron_is_told_in_one_english_phrase(text: str, phrase: str):
 @pytest.mark.parametrize(
     ("text", "phrase"),
     [
+        ("0 9 1-31 * MON", "every day at 09:00"),
+        ("0 9 1 * 0-6", "every day at 09:00"),
+        ("0 9 1 * 1-7", "every day at 09:00"),
+        ("0 9 1-31 2 MON", "every day in February at 09:00"),
+        ("*/5 * 1-31 * MON", "every 5 minutes"),
+        ("0 9 1-31 * *", "every day at 09:00"),
+        ("0 9 * * 0-6", "every day at 09:00"),
+        ("0 9 * * 1", "every Monday at 09:00"),
+    ],
+)
+def test_a_full_field_beside_a_restricted_one_means_every_day(text: str, phrase: str):
+    cron = Cron(text)
+    days = {slot.date() for slot in cron.between(at("2027-02-01T00:00Z"), at("2027-02-15T00:00Z"))}
+
+    assert cron.describe() == phrase
+    assert (len(days) >= 14) == ("Monday" not in phrase)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
         ("* * * * * *", "every second"),
         ("*/10 * * * * *", "every 10 seconds"),
         ("5,7 * * * * *", "at seconds 5 and 7 of every minute"),
         ("30 0 9 * * *", "every day at 09:00:30"),
         ("0,30 0 9 * * *", "every 30th second of minute 0 of hour 9"),
-        ("1,2 0 9 * * *", "seconds 1 and 2 of minute 0 of hour 9"),
-        ("0,30 */5 * * * *", "every 30th second of every 5th minute"),
-        ("1,2 5 * * * *", "seconds 1 and 2 of minute 5"),
+        ("1,2 0 9 * * *", "at seconds 1 and 2 of minute 0 of hour 9"),
+        ("0,30 */5 * * * *", "every 30th second of every 5th minute of every hour"),
+        ("1,2 5 * * * *", "at seconds 1 and 2 of minute 5 of every hour"),
         ("* 0 9 * * *", "every second of minute 0 of hour 9"),
-        ("15 * 9 * * *", "second 15 of every minute of hour 9"),
+        ("15 * 9 * * *", "at second 15 of every minute of hour 9"),
     ],
 )
 def test_cron_with_seconds_is_told_too(text: str, phrase: str):
@@ -115,6 +136,15 @@ def test_cron_with_seconds_is_told_too(text: str, phrase: str):
         (After("2h"), "once, 2h from its start"),
         (After("2h", created_at=at("2026-11-16T09:00Z")), "once, 2h after 2026-11-16T09:00:00Z"),
         (Hourly(5), "at minute 5 of every hour"),
+        (Hourly(5, 30), "at second 30 of minute 5 of every hour"),
+        (
+            Every("5m", anchor="completion"),
+            "every 5 minutes, counted from the end of each run",
+        ),
+        (
+            Cron("0 9 * * *", start_at=at("2026-01-01T00:00Z"), end_at=at("2027-01-01T00:00Z")),
+            "every day at 09:00 from 2026-01-01T00:00:00Z until 2027-01-01T00:00:00Z",
+        ),
         (Daily(Time(9), timezone="UTC"), "every day at 09:00"),
         (Daily(Time(9), timezone=NEW_YORK), "every day at 09:00 (America/New_York)"),
         (Weekly((Weekday.SUNDAY, Weekday.MONDAY), Time(9)), "every Monday and Sunday at 09:00"),
@@ -133,6 +163,7 @@ def test_each_field_is_explained():
         ("month", "1-3", "January to March"),
         ("day of week", "MON", "every Monday"),
     ]
+    assert field_phrases(Cron("5 9 ? * 1").fields)[2] == ("day of month", "?", "every day")
     assert field_phrases(Cron("30 * * * * *", seconds=True).fields) == [
         ("second", "30", "second 30"),
         ("minute", "*", "every minute"),
@@ -218,6 +249,14 @@ def test_the_fields_of_a_pattern_and_of_even_seconds_are_explained():
             ['*/5 begins anew with each day; for every 5 hours evenly, use the interval "5h"'],
         ),
         (Cron("7 */6 * * *"), []),
+        (Cron("*/7,31 3 * * *"), []),
+        (Cron("*/7,*/9 */5,7 * * *"), []),
+        (Cron("30 9 31 1,3 *"), []),
+        (Cron("30 9 29 1,3 *"), []),
+        (
+            Cron("30 9 29 1,2 *"),
+            ["months without a day 29 are skipped; L is a month's last day"],
+        ),
         (
             Cron("30 9 31 * *"),
             ["months without a day 31 are skipped; L is a month's last day"],

@@ -299,11 +299,5 @@ def test_the_text_of_a_duration_reads_back(milliseconds: int):
     assert not set("dw") & set(text)
 
 
-def test_the_nominal_length_of_calendar_intervals():
-    assert read_interval("90s").nominal == 90 * SECOND
-    assert read_interval("2w").nominal == 14 * DAY
-    assert read_interval("monthly").nominal == 30 * DAY
-
-
 def test_a_known_instant():
     assert from_datetime(at("2001-09-09T01:46:40Z")) == 10**15

@@ -94,6 +94,15 @@ def test_without_now_an_interval_stays_open():
     assert parse({"after": "2h"}) == After("2h")
 
 
+@pytest.mark.parametrize(
+    "spelling",
+    ["2026-11-16T09:00:00Z", "5m", "0 9 * * *", {"cron": "0 9 * * *", "timezone": "UTC"}],
+)
+def test_a_zone_is_looked_at_also_where_it_changes_nothing(spelling: Any):
+    with pytest.raises(InvalidRecurrence, match='timezone "Mars/Olympus" is unknown'):
+        parse(spelling, timezone="Mars/Olympus")
+
+
 def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
     assert parse("H 9 * * *", key="k") == Cron("H 9 * * *", key="k")
     assert parse("0 9 * * *", key="k") == Cron("0 9 * * *")
@@ -122,7 +131,7 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
         (None, "recurrence None is neither"),
         ({}, "recurrence {} names no instants; give exactly one of cron, every, interval_seconds"),
         ({"every": "5m", "cron": "* * * * *"},
-         "recurrence {'every': '5m', 'cron': '* * * * *'} has cron and every; give exactly one of"),
+         "recurrence {'cron': '* * * * *', 'every': '5m'} has cron and every; give exactly one of"),
         ({"cron": "* * * * *", "colour": 1, "anchor": "slot"}, "\n".join([
             "cron recurrence: 2 problems",
             "  - colour 1 is unknown; use dialect, dst_fold, dst_gap, end_at, key, seconds, "
@@ -134,14 +143,20 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
          "at recurrence: start_at 5 does not go with at; use dst_fold, dst_gap, timezone"),
         ({"at": "2026-11-16T09:00:00Z", "timezone": "X"}, 'timezone "X" is unknown'),
         ({"after": "2h", "dst_fold": "X"}, 'dst_fold "X" is unknown; write once or twice'),
-        ({"interval_seconds": 1.5}, "interval_seconds 1.5 is no interval; give a whole number of"),
-        ({"interval_seconds": True}, "interval_seconds True is no interval"),
-        ({"interval_seconds": 0}, "every 0 is too short an interval; give at least 100ms"),
+        ({"interval_seconds": 1.5}, "interval_seconds 1.5 is outside 1-3155760000; give a whole"),
+        ({"interval_seconds": True}, "interval_seconds True is outside 1-3155760000"),
+        ({"interval_seconds": 0}, "interval_seconds 0 is outside 1-3155760000; give a whole"),
         ({"hourly": 5}, 'hourly 5 is not a mapping; write it as {"minute": 30, "second": 0}'),
-        ({"daily": {"clock": 5}}, "daily {'clock': 5} does not hold just its fields; write it as "
-                                  '{"time": "09:00"}'),
-        ({"weekly": {}}, "weekly {} does not hold just its fields; write it as "
-                         '{"days": ["monday"], "time": "09:00"}'),
+        ({"daily": {"clock": 5}}, "\n".join([
+            "daily: 2 problems",
+            '  - field "clock" is unknown; write it as {"time": "09:00"}',
+            '  - field "time" is missing; write it as {"time": "09:00"}',
+        ])),
+        ({"weekly": {"days": ["monday"]}},
+         'weekly: field "time" is missing; write it as {"days": ["monday"], "time": "09:00"}'),
+        ({"hourly": {"minute": 5, "timezone": "UTC"}}, 'hourly: field "timezone" is unknown'),
+        ("0 9am * * *", 'cron "0 9am * * *": hour "9AM" is not understood; use 0-23'),
+        ("x 9 ? * 1", 'cron "x 9 ? * 1": minute "X" is not understood; use 0-59'),
         ({"monthly": {"day": 40, "time": "x"}}, "monthly: 2 problems"),
     ],
 )  # fmt: skip

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from datetime import date, timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterjack import InvalidRecurrence, Window
-from quarterjack.times import jitter_of
+from quarterjack import InvalidRecurrence
+from quarterjack.times import Window, jitter_of
 from quarterjack.times.instants import LATEST, MINUTE, SECOND, to_datetime
 from times import walk
 from times.at import at, us
@@ -176,6 +178,34 @@ def test_a_window_that_cannot_be_is_refused(words: dict[str, object], problem: s
         Window(**words)
 
     assert str(caught.value) == f"window: {problem}"
+
+
+def test_what_only_looks_like_a_day_is_refused():
+    for item in (datetime(2026, 12, 24), b"monday", 10**5000, 1.0, None, ["monday"], "20261224x"):
+        with pytest.raises(InvalidRecurrence, match="is no day; use a weekday, 0-7, a date such"):
+            Window(not_on=[item])
+
+
+def test_holidays_are_the_same_for_every_thread():
+    """The library's own objects fill themselves while they are read."""
+    window = Window(not_on=("holidays:DE-BY",))
+    christmas = [us(f"{year}-12-25T12:00Z") for year in range(1995, 2075)]
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(list, map(window.admits, christmas)) for _ in range(4)]
+            admitted = [any(each.result()) for each in asked]
+    finally:
+        sys.setswitchinterval(switch)
+
+    assert admitted == [False] * 4
+
+
+def test_equal_windows_are_equal_however_they_are_written():
+    assert Window("8:00-18:00", ["sun", "SATURDAY"]) == Window("08:00-18:00", [6, 0, 7])
+    assert Window(not_on=["2026-12-24", "monday"]).to_json()["not_on"] == ["monday", "2026-12-24"]
+    assert all(type(name) is str for name in Window(not_on=["monday"]).to_json()["not_on"])
 
 
 def test_unknown_holidays_are_refused_with_what_is_known():

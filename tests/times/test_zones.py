@@ -120,6 +120,8 @@ def test_the_edition_of_the_zone_data_can_be_shown():
         ("america/new york", "America/New_York"),
         ("berlin", "Europe/Berlin"),
         ("Calcuta", "Asia/Calcutta"),
+        ("Rome", "Europe/Rome"),
+        ("utc", "UTC"),
     ],
 )
 def test_an_unknown_zone_is_refused_with_the_nearest_name(wrong: str, nearest: str):
@@ -133,13 +135,29 @@ def test_an_unknown_zone_is_refused_with_the_nearest_name(wrong: str, nearest: s
     assert problem.remedy == f'did you mean "{nearest}"?'
 
 
-@pytest.mark.parametrize("wrong", ["", "qqqqq", "../../etc/passwd", "x" * 5000, None, 5, b"UTC"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "",
+        "qqqqq",
+        "../../etc/passwd",
+        "x" * 5000,
+        None,
+        5,
+        b"UTC",
+        "AEST",
+        "CEST",
+        "UTC+2",
+        "GMT+2",
+        "+02:00",
+    ],
+)
 def test_what_is_no_zone_at_all_is_refused_with_an_example(wrong: object):
     with pytest.raises(InvalidRecurrence) as caught:
         zone_name(wrong)
 
     assert caught.value.problems[0].remedy == (
-        'give an IANA name such as "Europe/Berlin", or "local"'
+        'name a place, such as "Europe/Berlin", or write "local"'
     )
 
 
@@ -176,6 +194,7 @@ def test_a_host_without_an_iana_name_is_told_what_to_do(monkeypatch: pytest.Monk
         ({"TZ": "Asia/Tokyo"}, "Asia/Tokyo"),
         ({"TZ": ":Asia/Tokyo"}, "Asia/Tokyo"),
         ({"TZ": ":/usr/share/zoneinfo/Asia/Tokyo"}, "Asia/Tokyo"),
+        ({"TZ": ""}, "UTC"),
         ({}, "Europe/Paris"),
     ],
 )
@@ -186,13 +205,14 @@ def test_the_hosts_zone_is_read_as_the_c_library_does(
     (tmp_path / "timezone").write_text("Europe/Rome\n")
 
     assert host_timezone(environment, tmp_path) == expected
+    assert host_timezone({"TZ": f":{tmp_path}/localtime"}) == "Europe/Paris"
 
 
 def test_a_host_that_names_its_zone_in_a_file_or_not_at_all(tmp_path: Path):
     assert host_timezone({}, tmp_path) == "UTC"
     (tmp_path / "localtime").write_bytes(b"TZif")
     assert host_timezone({}, tmp_path) == str(tmp_path / "localtime")
-    (tmp_path / "timezone").write_text("Europe/Rome\n")
+    (tmp_path / "timezone").write_bytes(b"\n# \xff a comment\nEurope/Rome\n")
     assert host_timezone({}, tmp_path) == "Europe/Rome"
 
 

@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Sequence
-from datetime import timedelta, timezone
+from datetime import timezone
 from typing import Any
 
 import click
@@ -23,17 +23,24 @@ def print_json(value: object) -> None:
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Aligned columns, the first of them bright; no line is cut, nor ends in blanks."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        first, *rest = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        more = "".join(f"   {cell}" for cell in rest).rstrip()
+        print_styled(f"  {first}" if more else f"  {first}".rstrip(), "", more, "dim")
+
+
+def print_styled(*texts_and_styles: str, to_stderr: bool = False) -> None:
+    """A line of text, style, text, style...: in colour where a terminal and its user want that."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if not stream.isatty():
+        click.echo("".join(texts_and_styles[::2]), err=to_stderr)
+        return
     from rich.console import Console
     from rich.text import Text
 
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    console = Console(highlight=False, soft_wrap=True)
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        line = Text("  " + cells[0])
-        line.append("".join(f"   {cell}" for cell in cells[1:]), style="dim")
-        line.rstrip()
-        console.print(line)
+    pairs = zip(texts_and_styles[::2], texts_and_styles[1::2], strict=True)
+    Console(stderr=to_stderr, highlight=False, soft_wrap=True).print(Text.assemble(*pairs))
 
 
 def local_text(instant: int, timezone_name: str) -> str:
@@ -43,8 +50,9 @@ def local_text(instant: int, timezone_name: str) -> str:
         local = to_datetime(instant).astimezone(offset)
     except OverflowError:  # in the year 0 or 10000 there
         return to_text(instant)
-    fraction = f".{local.microsecond // 1000:03}" if local.microsecond else ""
-    return f"{local:%a %Y-%m-%d %H:%M:%S}{fraction} {_offset_text(offset.utcoffset(None))}"
+    wall = local.replace(tzinfo=None)
+    shown = wall.isoformat(" ", "milliseconds" if wall.microsecond else "seconds")
+    return f"{wall:%a} {shown} {local.isoformat().removeprefix(wall.isoformat())}"
 
 
 def exit_on_invalid(command: Callable[..., None]) -> Callable[..., None]:
@@ -55,12 +63,7 @@ def exit_on_invalid(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **kwargs)
         except Invalid as error:
-            click.secho(f"error: {error}", fg="red", err=True)
+            print_styled(f"error: {error}", "red", to_stderr=True)
             sys.exit(2)
 
     return told
-
-
-def _offset_text(offset: timedelta) -> str:
-    minutes = offset // timedelta(minutes=1)
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"

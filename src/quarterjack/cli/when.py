@@ -8,12 +8,20 @@ from typing import Any
 
 import click
 
-from quarterjack.cli.printing import exit_on_invalid, local_text, print_json, print_table
+from quarterjack.cli.printing import (
+    exit_on_invalid,
+    local_text,
+    print_json,
+    print_styled,
+    print_table,
+)
 from quarterjack.clock import SystemClock
 from quarterjack.times import Recurrence, parse, slots_between, warnings
+from quarterjack.times.cron_text import DIALECTS
 from quarterjack.times.describe import field_phrases
 from quarterjack.times.instants import LATEST, read_instant, to_datetime, to_text
-from quarterjack.times.recurrence import Repeating, WallRecurrence
+from quarterjack.times.recurrence import FOLDS, GAPS, WallRecurrence
+from quarterjack.times.zones import zone_name
 
 COUNT_MAX = 100_000
 
@@ -26,9 +34,9 @@ def _asks_when(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--after", metavar="T", help="RFC 3339; default now."),
         click.option("--key", metavar="KEY", help="The schedule's key, which H needs."),
         click.option("--seconds", is_flag=True, help="Cron has six fields, seconds first."),
-        click.option("--dialect", type=click.Choice(["standard", "posix"])),
-        click.option("--dst-gap", type=click.Choice(["after", "skip"])),
-        click.option("--dst-fold", type=click.Choice(["once", "twice"])),
+        click.option("--dialect", type=click.Choice(DIALECTS)),
+        click.option("--dst-gap", type=click.Choice(GAPS)),
+        click.option("--dst-fold", type=click.Choice(FOLDS)),
         click.option("--json", "as_json", is_flag=True, help="For programs."),
     ]
     for option in reversed(options):
@@ -69,7 +77,7 @@ def next_command(
         )
         return
     click.echo(recurrence.describe())
-    _print_slots(recurrence, slots)
+    _print_slots(slots, words["timezone"])
 
 
 @click.command("explain")
@@ -101,10 +109,10 @@ def explain_command(
         click.echo()
         print_table(fields)
     click.echo()
-    _print_slots(recurrence, slots)
+    _print_slots(slots, words["timezone"])
     for caution in cautions:
         click.echo()
-        click.secho(f"! {caution}", fg="yellow")
+        print_styled(f"! {caution}", "yellow")
 
 
 def _start(clock: SystemClock, after: str | None) -> int:
@@ -130,11 +138,11 @@ def _read(
     return recurrence.with_defaults(dst_gap=dst_gap, dst_fold=dst_fold)
 
 
-def _print_slots(recurrence: Recurrence, slots: list[int]) -> None:
-    timezone = recurrence.timezone if isinstance(recurrence, Repeating) else None
+def _print_slots(slots: list[int], timezone: str) -> None:
+    place = zone_name(timezone)
     if not slots:
-        click.echo("no slot from then on")
-    elif timezone in (None, "UTC"):
+        click.echo("no slot in that time")
+    elif place == "UTC":
         print_table([[local_text(slot, "UTC")] for slot in slots])
     else:
-        print_table([[local_text(slot, str(timezone)), to_text(slot)] for slot in slots])
+        print_table([[local_text(slot, place), to_text(slot)] for slot in slots])

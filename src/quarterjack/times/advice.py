@@ -8,6 +8,7 @@ from itertools import islice
 from quarterjack.times.cron import Cron
 from quarterjack.times.cron_text import written_out
 from quarterjack.times.instants import DAY, LATEST, to_datetime, to_text
+from quarterjack.times.months import LENGTHS
 from quarterjack.times.recurrence import Recurrence, Repeating, WallRecurrence
 from quarterjack.times.slots import OddChange, slots_between
 
@@ -61,11 +62,13 @@ def _clock_change(recurrence: Repeating, change: OddChange) -> str:
 
 def _short_months(recurrence: WallRecurrence) -> list[str]:
     fields = recurrence.fields
-    if fields.day.rules or fields.day.values[0] < 29 or fields.either_day:
+    if fields.day.special or fields.either_day:
         return []
-    if len(fields.month.values) == 1:
+    first = fields.day.values[0]
+    always = [first <= min(LENGTHS[month]) for month in fields.month.values]
+    if all(always) or len(always) == 1:
         return []
-    return [f"months without a day {fields.day.values[0]} are skipped; L is a month's last day"]
+    return [f"months without a day {first} are skipped; L is a month's last day"]
 
 
 def _either_day(cron: Cron) -> list[str]:
@@ -78,8 +81,8 @@ def _steps(cron: Cron) -> list[str]:
     """Steps begin anew with each hour or day, which surprises when they do not divide it."""
     found = []
     for field, size, unit in ((cron.fields.minute, 60, "minute"), (cron.fields.hour, 24, "hour")):
-        start, _, step = field.text.partition("/")
-        if start == "*" and step and size % int(step):
+        stepped = re.fullmatch(r"\*/([0-9]+)", field.text)
+        if stepped and size % (step := int(stepped[1])):
             whole = "hour" if unit == "minute" else "day"
             even = f'for every {step} {unit}s evenly, use the interval "{step}{unit[0]}"'
             found.append(f"{field.text} begins anew with each {whole}; {even}")

@@ -9,8 +9,8 @@ from typing import Any
 from quarterjack.errors import InvalidRecurrence, shown
 from quarterjack.times.cron_text import DIALECTS, needs_key, read_cron
 from quarterjack.times.fields import Fields
-from quarterjack.times.recurrence import WallRecurrence, read_word
-from quarterjack.times.text import readable
+from quarterjack.times.reading import read_text, read_word
+from quarterjack.times.recurrence import WallRecurrence
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,11 +27,12 @@ class Cron(WallRecurrence):
 
     @cached_property
     def fields(self) -> Fields:
-        if self.key is None and needs_key(self.expression):
+        hashed = needs_key(self.expression)
+        if self.key is None and hashed:
             reason = "has H, which needs the schedule's key"
             remedy = 'give the key, as in Cron("H 3 * * *", key="nightly-backup")'
             raise InvalidRecurrence.because("cron", self.expression, reason, remedy)
-        return self._read()
+        return self._read(self.key if hashed else None)
 
     def to_json(self) -> dict[str, Any]:
         said: dict[str, Any] = {"cron": self.expression}
@@ -45,13 +46,15 @@ class Cron(WallRecurrence):
 
     def _check(self) -> None:
         read_word(self.dialect, DIALECTS, "dialect")
-        self._set(expression=" ".join(readable(self.expression, "cron").split()))
-        self._read()
+        for name, kind, wanted in (("seconds", bool, "true or false"), ("key", str, "text")):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise InvalidRecurrence.because(name, value, f"is not {wanted}", f"give {wanted}")
+        self._set(expression=" ".join(read_text(self.expression, "cron").split()))
+        self._read(key=None)
 
-    def _read(self) -> Fields:
-        return read_cron(
-            self.expression, dialect=self.dialect, seconds=bool(self.seconds), key=self.key
-        )
+    def _read(self, key: str | None) -> Fields:
+        return read_cron(self.expression, dialect=self.dialect, seconds=bool(self.seconds), key=key)
 
     def _subject(self) -> str:
         return f"cron {shown(self.expression)}"

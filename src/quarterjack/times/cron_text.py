@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from quarterjack.errors import InvalidRecurrence, Problem, Problems
@@ -19,8 +20,9 @@ from quarterjack.times.cron_items import (
     read_item,
     read_posix_item,
 )
-from quarterjack.times.days import DayOfMonth, Month
+from quarterjack.times.days import DayRule
 from quarterjack.times.fields import ZERO, Fields, FieldValues
+from quarterjack.times.months import LENGTHS, Month, SpecialDay
 
 DIALECTS = ("standard", "posix")
 MACROS = {
@@ -36,9 +38,9 @@ MACROS = {
 
 @lru_cache(maxsize=4096)
 def read_cron(text: str, *, dialect: str, seconds: bool, key: str | None) -> Fields:
-    """The fields of an expression. `H` without a key is read as if the key were empty."""
+    """The fields of an expression. Whether they are possible is judged without a key, by the last
+    choice that `H` may make: no text is right under one key and wrong under another."""
     texts = _split(text, dialect, seconds)
-    key = key or "" if needs_key(text) else ""
     problems = Problems()
     values = []
     for field_text, kind in zip(texts, KINDS[-len(texts) :], strict=True):
@@ -47,8 +49,8 @@ def read_cron(text: str, *, dialect: str, seconds: bool, key: str | None) -> Fie
     problems.found = _with_swap(problems.found, texts)
     problems.refuse_if_any()
     fields = Fields(*([ZERO, *values] if len(values) == 5 else values))
-    if not _names_a_day(fields):
-        raise InvalidRecurrence("", [_impossible(texts)])
+    if key is None and not _names_a_day(fields):
+        raise InvalidRecurrence("", [_impossible(fields)])
     return fields
 
 
@@ -91,24 +93,24 @@ def _wrong_count(texts: list[str], seconds: bool) -> Problem:
 
 
 @lru_cache(maxsize=4096)
-def _read_field(text: str, kind: FieldKind, dialect: str, key: str) -> FieldValues:
-    if text == "*" or (text == "?" and kind.is_day and dialect == "standard"):
-        return kind.whole
+def _read_field(text: str, kind: FieldKind, dialect: str, key: str | None) -> FieldValues:
+    if text == "*" or (text == "?" and kind.special and dialect == "standard"):
+        return replace(kind.whole, text=text)
     values: set[int] = set()
-    rules: list[DayOfMonth] = []
+    special: list[SpecialDay] = []
     problems = Problems()
     for item in text.split(","):
         with problems:
             if dialect == "posix":
                 values.update(read_posix_item(item, kind))
-            elif kind.special and (rule := kind.special(item, kind)):
-                rules.append(rule)
+            elif kind.special and (day := kind.special(item)):
+                special.append(day)
             else:
                 values.update(read_item(item, kind, key))
     problems.refuse_if_any()
     if kind is WEEKDAY:
         values = {value % 7 for value in values}
-    return FieldValues(text, tuple(sorted(values)), text.startswith("*"), tuple(rules))
+    return FieldValues(text, tuple(sorted(values)), text.startswith("*"), tuple(special))
 
 
 def _with_swap(problems: list[Problem], texts: list[str]) -> list[Problem]:
@@ -122,20 +124,22 @@ def _with_swap(problems: list[Problem], texts: list[str]) -> list[Problem]:
 
 
 def _names_a_day(fields: Fields) -> bool:
-    """Every month comes in every shape that its length allows, within 400 years."""
-    if not fields.day.rules and not fields.weekday.rules and fields.day.values[0] <= 28:
+    if not fields.day.special and not fields.weekday.special and fields.day.values[0] <= 28:
         return True
-    rule = fields.day_rule()
-    lengths = {length for month in rule.months for length in _LENGTHS[month]}
+    return _comes(fields.day_rule())
+
+
+def _comes(rule: DayRule) -> bool:
+    """Every month comes in every shape that its length allows, within 400 years."""
+    lengths = {length for month in rule.months for length in LENGTHS[month]}
     return any(rule.numbers_in(Month(w, length)) for length in lengths for w in range(7))
 
 
-_LENGTHS = {month: (28, 29) if month == 2 else (30 + (month in (1, 3, 5, 7, 8, 10, 12)),)
-            for month in range(1, 13)}  # fmt: skip
-
-
-def _impossible(texts: list[str]) -> Problem:
-    day, month = texts[-3], texts[-2]
-    reason = f"never comes in month {month}"
+def _impossible(fields: Fields) -> Problem:
+    day, month, weekday = fields.day.text, fields.month.text, fields.weekday.text
+    on_any_weekday = replace(fields.day_rule(), weekdays=frozenset(range(7)))
+    if _comes(on_any_weekday):
+        remedy = "give two that can be the same day"
+        return Problem(DAY.name, day, f"never falls on day of week {weekday}", remedy)
     remedy = "give a day that the month has, or L for its last"
-    return Problem(DAY.name, day, reason, remedy)
+    return Problem(DAY.name, day, f"never comes in month {month}", remedy)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from calendar import isleap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date
-from typing import NamedTuple, Protocol
+from functools import lru_cache
+from typing import Protocol
 
 from quarterjack.times.instants import EPOCH_ORDINAL
+from quarterjack.times.months import ALL_MONTHS, Month, SpecialDay
 
-ALL_MONTHS = tuple(range(1, 13))
 _FIRST_DAY = date.min.toordinal() - EPOCH_ORDINAL
 _LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 _EPOCH_WEEKDAY = 4
@@ -32,37 +33,6 @@ class Days(Protocol):
         """The last one, if there is one."""
 
 
-class Month(NamedTuple):
-    """All that decides which of a month's days match: there are only 28 of these."""
-
-    first_weekday: int
-    length: int
-
-    def weekday(self, number: int) -> int:
-        return (self.first_weekday + number - 1) % 7
-
-    def nth_weekday(self, weekday: int, nth: int) -> int:
-        """The number of that day, which may lie beyond the month's end."""
-        return 1 + (weekday - self.first_weekday) % 7 + 7 * (nth - 1)
-
-    def last_weekday(self, weekday: int) -> int:
-        fifth = self.nth_weekday(weekday, 5)
-        return fifth if fifth <= self.length else fifth - 7
-
-    def nearest_working_day(self, number: int) -> int:
-        """Monday to Friday, never in another month."""
-        weekday = self.weekday(number)
-        if weekday == 6:
-            return number - 1 if number > 1 else number + 2
-        if weekday == 0:
-            return number + 1 if number < self.length else number - 2
-        return number
-
-
-DayOfMonth = Callable[[Month], int]
-"""A day that depends on the month, such as its last; a number outside the month is no day."""
-
-
 @dataclass(frozen=True)
 class DayRule:
     """Cron's three day fields. `either`: a day of month or a day of week suffices."""
@@ -70,8 +40,8 @@ class DayRule:
     months: tuple[int, ...] = ALL_MONTHS
     numbers: frozenset[int] = frozenset(range(1, 32))
     weekdays: frozenset[int] = frozenset(range(7))
-    number_rules: tuple[DayOfMonth, ...] = ()
-    weekday_rules: tuple[DayOfMonth, ...] = ()
+    special_numbers: tuple[SpecialDay, ...] = ()
+    special_weekdays: tuple[SpecialDay, ...] = ()
     either: bool = False
 
     @property
@@ -81,9 +51,9 @@ class DayRule:
     def numbers_in(self, month: Month) -> list[int]:
         """The matching days of such a month, in order."""
         every = range(1, month.length + 1)
-        numbered = self.numbers.union(rule(month) for rule in self.number_rules)
+        numbered = self.numbers.union(day.number_in(month) for day in self.special_numbers)
         named = {number for number in every if month.weekday(number) in self.weekdays}
-        named.update(rule(month) for rule in self.weekday_rules)
+        named.update(day.number_in(month) for day in self.special_weekdays)
         matching = numbered | named if self.either else numbered & named
         return sorted(matching.intersection(every))
 
@@ -131,7 +101,7 @@ class RuledDays:
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
         if day > _LAST_DAY:
             return ()
-        year = _year_of(max(day, _FIRST_DAY))
+        year = date_of(day).year
         first, in_year = self._in_year(year)
         index = bisect_left(in_year, day - first)
         found = [first + number for number in in_year[index : index + count]]
@@ -145,7 +115,7 @@ class RuledDays:
     def on_or_before(self, day: int) -> int | None:
         if day < _FIRST_DAY:
             return None
-        year = _year_of(min(day, _LAST_DAY))
+        year = date_of(day).year
         first, in_year = self._in_year(year)
         index = bisect_right(in_year, day - first)
         while index == 0 and year > MINYEAR:
@@ -172,8 +142,15 @@ class RuledDays:
         return days
 
 
-def _year_of(day: int) -> int:
-    return date.fromordinal(day + EPOCH_ORDINAL).year
+@lru_cache(maxsize=1024)
+def ruled_days(rule: DayRule) -> RuledDays:
+    """Shared by all that have the same rule."""
+    return RuledDays(rule)
+
+
+def date_of(day: int) -> date:
+    """The date of a day; in the years 0 and 10000, which some zones reach, the nearest there is."""
+    return date.fromordinal(min(max(day, _FIRST_DAY), _LAST_DAY) + EPOCH_ORDINAL)
 
 
 def _calendar() -> list[tuple[int, int]]:

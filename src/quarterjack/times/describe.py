@@ -7,6 +7,13 @@ from collections.abc import Sequence
 from quarterjack.times.durations import Interval
 from quarterjack.times.fields import Fields, FieldValues
 from quarterjack.times.instants import HOUR, MILLISECOND, MINUTE, SECOND
+from quarterjack.times.months import (
+    LastDay,
+    LastWeekday,
+    NearestWorkingDay,
+    NthWeekday,
+    SpecialDay,
+)
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -83,7 +90,10 @@ def _frequency(fields: Fields) -> str:
         return _minutes(minute, hour)
     if len(minute.values) == 60 and len(hour.values) == 24:
         return _values(second, 60, "second", " of every minute")
-    return f"{_places(second, 60, 'second')} of {_places(minute, 60, 'minute')}{_hours(hour)}"
+    seconds = _places(second, 60, "second")
+    at = "" if seconds.startswith("every") else "at "
+    hours = _hours(hour) or " of every hour"
+    return f"{at}{seconds} of {_places(minute, 60, 'minute')}{hours}"
 
 
 def _minutes(minute: FieldValues, hour: FieldValues) -> str:
@@ -138,7 +148,9 @@ def _days(fields: Fields) -> str:
     by_number = _day_of_month(fields.day)
     by_name = _day_of_week(fields.weekday)
     months = _months(fields)
-    if by_number and by_name:
+    if fields.either_day and not (by_number and by_name):
+        days = ""  # one of the two is full, so it suffices on every day
+    elif by_number and by_name:
         rest = f" or {by_name}" if fields.either_day else f", when that is {by_name}"
         days = f"on {by_number} of the month{rest.replace('is every', 'is')}"
     elif by_number:
@@ -156,47 +168,41 @@ def _months(fields: Fields) -> str:
 
 
 def _day_of_month(field: FieldValues) -> str:
+    """Empty for every day."""
     if len(field.values) == 31:
         return ""
     listed = []
     if field.values:
         listed.append(f"day{'s' * (len(field.values) > 1)} {_runs(field.values)}")
-    for item in field.text.split(","):
-        if item == "L":
-            listed.append("the last day")
-        elif item == "LW":
-            listed.append("the last working day")
-        elif item.startswith("L-"):
-            listed.append(f"the last day but {int(item[2:])}")
-        elif item.endswith("W"):
-            listed.append(f"the working day nearest to day {int(item[:-1])}")
-    return _and(listed)
+    return _and(listed + [_special(day) for day in field.special])
 
 
 def _day_of_week(field: FieldValues) -> str:
-    values = field.values
-    if len(values) == 7:
+    """Empty for every day."""
+    if len(field.values) == 7:
         return ""
     listed = []
-    if values:
-        monday_first = sorted(values, key=lambda value: (value + 6) % 7)
-        names = [WEEKDAYS[value] for value in monday_first]
-        places = [(value + 6) % 7 for value in monday_first]
-        run = _runs(places, names)
+    if field.values:
+        monday_first = sorted((value + 6) % 7 for value in field.values)
+        run = _runs(monday_first, [WEEKDAYS[(value + 1) % 7] for value in monday_first])
         listed.append(run if " to " in run else f"every {run}")
-    for item in field.text.split(","):
-        name, mark, nth = item.partition("#")
-        if mark:
-            listed.append(f"on the {_ORDINALS[int(nth)]} {_weekday(name)} of the month")
-        elif item.endswith("L"):
-            listed.append(f"on the last {_weekday(item[:-1])} of the month")
-    return _and(listed)
+    return _and(listed + [f"on {_special(day)} of the month" for day in field.special])
 
 
-def _weekday(name: str) -> str:
-    if name.isdecimal():
-        return WEEKDAYS[int(name) % 7]
-    return next(weekday for weekday in WEEKDAYS if weekday.upper().startswith(name))
+def _special(day: SpecialDay) -> str:
+    match day:
+        case LastDay(back=0):
+            return "the last day"
+        case LastDay(back=back):
+            return f"the last day but {back}"
+        case NearestWorkingDay(number=number):
+            return f"the working day nearest to day {number}"
+        case NthWeekday(weekday=weekday, nth=nth):
+            return f"the {_ORDINALS[nth]} {WEEKDAYS[weekday]}"
+        case LastWeekday(weekday=weekday):
+            return f"the last {WEEKDAYS[weekday]}"
+        case _:
+            return "the last working day"
 
 
 def _runs(values: Sequence[int], names: Sequence[str] | None = None) -> str:

@@ -39,11 +39,6 @@ class Interval:
     days: int = 0
     months: int = 0
 
-    @property
-    def nominal(self) -> int:
-        """Microseconds, with a day of 24 hours and a month of 30 days."""
-        return self.elapsed + self.days * DAY + self.months * 30 * DAY
-
     def __str__(self) -> str:
         """As `read_interval` reads it back."""
         if self.months:

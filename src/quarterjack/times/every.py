@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems, shown
-from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, RuledDays
+from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, date_of, ruled_days
 from quarterjack.times.describe import interval_phrase
 from quarterjack.times.durations import Interval, read_interval
 from quarterjack.times.instants import (
@@ -19,7 +19,9 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
-from quarterjack.times.recurrence import Repeating, read_word
+from quarterjack.times.months import ClampedDay
+from quarterjack.times.reading import read_whole_number, read_word
+from quarterjack.times.recurrence import Repeating, anchored
 from quarterjack.times.slots import EvenSlots, Slots, StartedSlots, WallSlots
 from quarterjack.times.walls import DayTimes
 from quarterjack.times.zones import zone
@@ -82,17 +84,19 @@ class Every(Repeating):
 
     def next(self, after: datetime) -> datetime | None:
         if self._is_open:
-            return self.with_defaults(created_at=after).next(after)
+            return anchored(self, after).next(after)
         return super().next(after)
 
     def between(self, start: datetime, end: datetime) -> list[datetime]:
         if self._is_open:
-            return self.with_defaults(created_at=start).between(start, end)
+            return anchored(self, start).between(start, end)
         return super().between(start, end)
 
     def describe(self) -> str:
         phrase = interval_phrase(self.interval)
-        return phrase if self.interval.elapsed else self._in_zone(phrase)
+        if self.anchor == "completion":
+            phrase += ", counted from the end of each run"
+        return self._completed(phrase, zone_matters=not self.interval.elapsed)
 
     def to_json(self) -> dict[str, Any]:
         said: dict[str, Any] = {"every": self.every, "anchor": self.anchor}
@@ -143,9 +147,9 @@ class Every(Repeating):
         if not self.interval.months:
             first = anchor + steps * self.interval.days
             return DaysFrom(first, EveryNthDay(first, self.interval.days))
-        number = to_datetime(anchor * DAY).day
-        same_day = DayRule(numbers=frozenset(), number_rules=(lambda m: min(number, m.length),))
-        return DaysFrom(anchor + steps, RuledDays(same_day))
+        same_day = (ClampedDay(date_of(anchor).day),)
+        rule = DayRule(numbers=frozenset(), special_numbers=same_day)
+        return DaysFrom(anchor + steps, ruled_days(rule))
 
     def _check(self) -> None:
         problems = Problems()
@@ -170,11 +174,8 @@ def _sum_of(parts: dict[str, object]) -> str:
     """The interval text of the parts, each within its own bounds."""
     problems = Problems()
     for name, amount in parts.items():
-        most, _ = _PARTS[name]
-        if not isinstance(amount, int) or isinstance(amount, bool) or not 1 <= amount <= most:
-            with problems:
-                reason, remedy = f"is outside 1-{most}", f"give a whole number from 1 to {most}"
-                raise InvalidRecurrence.because(name, amount, reason, remedy)
+        with problems:
+            read_whole_number(amount, 1, _PARTS[name][0], name)
     problems.refuse_if_any("every")
     return "".join(
         f"{parts[name]}{unit}" for name, (_, unit) in reversed(_PARTS.items()) if name in parts

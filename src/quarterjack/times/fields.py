@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quarterjack.times.days import ALL_MONTHS, DayOfMonth, DayRule, EveryNthDay, RuledDays
+from quarterjack.times.days import DayRule, EveryNthDay, ruled_days
 from quarterjack.times.instants import HOUR, MINUTE, SECOND
+from quarterjack.times.months import ALL_MONTHS, SpecialDay
 from quarterjack.times.walls import DayTimes
 
 
@@ -18,7 +19,7 @@ class FieldValues:
     text: str
     values: tuple[int, ...]
     open: bool = False
-    rules: tuple[DayOfMonth, ...] = ()
+    special: tuple[SpecialDay, ...] = ()
 
 
 ANY_DAY = FieldValues("*", tuple(range(1, 32)), open=True)
@@ -59,15 +60,15 @@ class Fields:
             months=self.month.values,
             numbers=frozenset(self.day.values),
             weekdays=frozenset(self.weekday.values),
-            number_rules=self.day.rules,
-            weekday_rules=self.weekday.rules,
+            special_numbers=self.day.special,
+            special_weekdays=self.weekday.special,
             either=self.either_day,
         )
 
     def walls(self) -> DayTimes:
         rule = self.day_rule()
         return DayTimes(
-            EveryNthDay(0, 1) if rule.admits_every_day else RuledDays(rule),
+            EveryNthDay(0, 1) if rule.admits_every_day else ruled_days(rule),
             _minutes(self.hour.values, self.minute.values),
             tuple(second * SECOND for second in self.second.values),
         )

@@ -24,12 +24,12 @@ _RFC_3339 = re.compile(
 )
 
 
-def from_datetime(when: datetime) -> int:
+def from_datetime(when: datetime, field: str = "datetime") -> int:
     """The instant of an aware datetime; a naive one is refused."""
     try:
         return (when - EPOCH) // MICROSECOND
     except TypeError:
-        raise not_an_instant(when) from None
+        raise not_an_instant(when, field) from None
 
 
 def to_datetime(instant: int) -> datetime:
@@ -45,7 +45,7 @@ def to_text(instant: int) -> str:
 def read_instant(value: object, field: str) -> int:
     """An instant from an aware datetime, RFC 3339 text, or integer Unix milliseconds."""
     if isinstance(value, datetime):
-        return from_datetime(value)
+        return _within_years(from_datetime(value, field), value, field)
     if isinstance(value, str):
         return _from_text(value, field)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -80,10 +80,10 @@ def _within_years(instant: int, value: object, field: str) -> int:
     raise InvalidRecurrence.because(field, value, reason, remedy)
 
 
-def not_an_instant(when: object) -> InvalidRecurrence:
+def not_an_instant(when: object, field: str = "datetime") -> InvalidRecurrence:
     if isinstance(when, datetime):
         reason = "is naive, so it names no instant"
         remedy = "give it a zone, as in datetime(2026, 11, 16, 9, tzinfo=UTC)"
-        return InvalidRecurrence.because("datetime", str(when), reason, remedy)
+        return InvalidRecurrence.because(field, str(when), reason, remedy)
     remedy = "give an aware datetime"
-    return InvalidRecurrence.because("datetime", when, "is not a datetime", remedy)
+    return InvalidRecurrence.because(field, when, "is not a datetime", remedy)

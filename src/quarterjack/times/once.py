@@ -17,7 +17,7 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
-from quarterjack.times.recurrence import Recurrence
+from quarterjack.times.recurrence import Recurrence, anchored
 from quarterjack.times.slots import BoundedSlots, OneSlot, Slots
 
 
@@ -68,12 +68,12 @@ class After(Recurrence):
 
     def next(self, after: datetime) -> datetime | None:
         if self.created_at is None:
-            return self.with_defaults(created_at=after).next(after)
+            return anchored(self, after).next(after)
         return super().next(after)
 
     def between(self, start: datetime, end: datetime) -> list[datetime]:
         if self.created_at is None:
-            return self.with_defaults(created_at=start).between(start, end)
+            return anchored(self, start).between(start, end)
         return super().between(start, end)
 
     def describe(self) -> str:

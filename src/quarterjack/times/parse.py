@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems
 from quarterjack.times.cron import Cron
-from quarterjack.times.durations import INTERVAL_NAMES
+from quarterjack.times.durations import DURATION_MAX, INTERVAL_NAMES
 from quarterjack.times.every import Every
 from quarterjack.times.instants import MILLISECOND, SECOND
 from quarterjack.times.once import After, At
 from quarterjack.times.patterns import Daily, Hourly, Monthly, Weekly
-from quarterjack.times.recurrence import Recurrence, read_common
-from quarterjack.times.text import readable
+from quarterjack.times.reading import read_text, read_whole_number
+from quarterjack.times.recurrence import Recurrence, WallRecurrence, read_common
+from quarterjack.times.zones import zone_name
 
 _ZONE = frozenset({"timezone", "dst_gap", "dst_fold"})
 _COMMON = _ZONE | {"start_at", "end_at"}
@@ -39,14 +42,14 @@ def parse(
     else:
         remedy = "give text, or a mapping such as {'every': '5m'}"
         raise InvalidRecurrence.because("recurrence", text_or_mapping, "is neither", remedy)
-    filled = recurrence.with_defaults(timezone=timezone, created_at=now, key=key)
+    filled = recurrence.with_defaults(timezone=zone_name(timezone), created_at=now, key=key)
     if isinstance(filled, Cron):
         filled.fields  # noqa: B018  (H without a key is refused here, and not at its first use)
     return filled
 
 
 def _from_text(text: str) -> Recurrence:
-    words = readable(text, "recurrence").split()
+    words = read_text(text, "recurrence").split()
     only = words[0]
     if _looks_like_cron(words):
         return Cron(text)
@@ -59,10 +62,12 @@ def _from_text(text: str) -> Recurrence:
 
 
 def _looks_like_cron(words: list[str]) -> bool:
-    """A macro, or several words of which the first two, minute and hour, are no words."""
+    """A macro, or several words of which one holds a star, or the first two are no words."""
     if words[0].startswith("@"):
         return True
-    return len(words) > 2 and all(re.fullmatch(r"[-0-9*,/?()Hh#]+", word) for word in words[:2])
+    starred = any("*" in word or word == "?" for word in words)
+    numeric = all(re.fullmatch(r"[-0-9,/?()Hh#]+", word) for word in words[:2])
+    return len(words) > 2 and (starred or numeric)
 
 
 def _from_mapping(mapping: Mapping[str, Any]) -> Recurrence:
@@ -91,10 +96,9 @@ def _refuse_unknown(name: str, rest: Mapping[str, Any], allowed: frozenset[str])
 
 
 def _interval_seconds(value: Any, rest: dict[str, Any]) -> Recurrence:
-    if isinstance(value, bool) or not isinstance(value, int):
-        remedy = "give a whole number of seconds"
-        raise InvalidRecurrence.because("interval_seconds", value, "is no interval", remedy)
-    return Every(value * (SECOND // MILLISECOND), **rest)
+    most = DURATION_MAX // SECOND
+    seconds = read_whole_number(value, 1, most, "interval_seconds")
+    return Every(seconds * (SECOND // MILLISECOND), **rest)
 
 
 def _without_zone(rest: dict[str, Any]) -> dict[str, Any]:
@@ -104,21 +108,24 @@ def _without_zone(rest: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in rest.items() if name not in _ZONE}
 
 
-def _parts(kind: Callable[..., Recurrence]) -> Callable[[Any, dict[str, Any]], Recurrence]:
-    """Reads a recurrence whose value is a mapping of its own fields."""
-
-    def read(value: Any, rest: dict[str, Any]) -> Recurrence:
-        name = kind.__name__.lower()
-        if not isinstance(value, Mapping):
-            remedy = f"write it as {_EXAMPLES[name]}"
-            raise InvalidRecurrence.because(name, value, "is not a mapping", remedy)
-        try:
-            return kind(**value, **rest)
-        except TypeError:
-            reason, remedy = "does not hold just its fields", f"write it as {_EXAMPLES[name]}"
-            raise InvalidRecurrence.because(name, dict(value), reason, remedy) from None
-
-    return read
+def _pattern(kind: type[WallRecurrence], value: Any, rest: dict[str, Any]) -> Recurrence:
+    """A recurrence whose value is a mapping of its own fields."""
+    name = kind.__name__.lower()
+    remedy = f"write it as {_EXAMPLES[name]}"
+    if not isinstance(value, Mapping):
+        raise InvalidRecurrence.because(name, value, "is not a mapping", remedy)
+    own = {each.name: each.default is MISSING for each in fields(kind) if not each.kw_only}
+    problems = Problems()
+    for field in value:
+        if field not in own:
+            with problems:
+                raise InvalidRecurrence.because("field", field, "is unknown", remedy)
+    for field, needed in own.items():
+        if needed and field not in value:
+            with problems:
+                raise InvalidRecurrence.because("field", field, "is missing", remedy)
+    problems.refuse_if_any(name)
+    return kind(**value, **rest)
 
 
 _EXAMPLES = {
@@ -134,9 +141,9 @@ _READERS: dict[str, tuple[Callable[[Any, dict[str, Any]], Recurrence], frozenset
     "interval_seconds": (_interval_seconds, _COMMON | _ANCHORED | {"anchor"}),
     "at": (lambda value, rest: At(value, **_without_zone(rest)), _ZONE),
     "after": (lambda value, rest: After(value, **_without_zone(rest)), _ZONE | _ANCHORED),
-    "hourly": (_parts(Hourly), _COMMON),
-    "daily": (_parts(Daily), _COMMON),
-    "weekly": (_parts(Weekly), _COMMON),
-    "monthly": (_parts(Monthly), _COMMON),
+    "hourly": (partial(_pattern, Hourly), _COMMON),
+    "daily": (partial(_pattern, Daily), _COMMON),
+    "weekly": (partial(_pattern, Weekly), _COMMON),
+    "monthly": (partial(_pattern, Monthly), _COMMON),
 }
 """How the value of each naming field is read, and which fields may stand beside it."""

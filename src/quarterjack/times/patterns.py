@@ -11,6 +11,7 @@ from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems
 from quarterjack.times.fields import ANY_HOUR, Fields, only
+from quarterjack.times.reading import read_whole_number
 from quarterjack.times.recurrence import WallRecurrence
 
 
@@ -29,6 +30,12 @@ class Weekday(StrEnum):
     def of(cls, day: datetime.date) -> Weekday:
         return list(cls)[day.weekday()]
 
+    @classmethod
+    def named(cls, name: object) -> Weekday | None:
+        """By its name or the first three letters of that, large or small."""
+        wanted = name.lower() if isinstance(name, str) else ""
+        return next((day for day in cls if wanted in (day.value, day.value[:3])), None)
+
     @property
     def cron_number(self) -> int:
         """From Sunday, which is 0."""
@@ -37,7 +44,7 @@ class Weekday(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hourly(WallRecurrence):
-    """At this minute and second of every hour, in real time: no hour is lost or doubled."""
+    """In real time: each instant whose clock shows this minute and second."""
 
     minute: int
     second: int = 0
@@ -53,9 +60,9 @@ class Hourly(WallRecurrence):
     def _check(self) -> None:
         problems = Problems()
         with problems:
-            _whole_number(self.minute, 0, 59, "minute")
+            read_whole_number(self.minute, 0, 59, "minute")
         with problems:
-            _whole_number(self.second, 0, 59, "second")
+            read_whole_number(self.second, 0, 59, "second")
         problems.refuse_if_any()
 
     def _subject(self) -> str:
@@ -127,7 +134,7 @@ class Monthly(WallRecurrence):
     def _check(self) -> None:
         problems = Problems()
         with problems:
-            _whole_number(self.day, 1, 31, "day")
+            read_whole_number(self.day, 1, 31, "day")
         with problems:
             self._set(time=_read_time(self.time))
         problems.refuse_if_any()
@@ -138,12 +145,6 @@ class Monthly(WallRecurrence):
 
 def _clock(time: datetime.time) -> tuple[Any, Any, Any]:
     return only(time.second), only(time.minute), only(time.hour)
-
-
-def _whole_number(value: object, low: int, high: int, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        remedy = f"give a whole number from {low} to {high}"
-        raise InvalidRecurrence.because(name, value, f"is outside {low}-{high}", remedy)
 
 
 def _read_time(value: object) -> datetime.time:
@@ -169,14 +170,13 @@ def _read_days(value: object) -> tuple[Weekday, ...]:
     problems = Problems()
     days = []
     for name in names:
-        if name not in list(Weekday):
-            with problems:
+        with problems:
+            if (day := Weekday.named(name)) is None:
                 remedy = f"use {', '.join(Weekday)}"
                 raise InvalidRecurrence.because("days", name, "is no weekday", remedy)
-        else:
-            days.append(Weekday(str(name)))
+            days.append(day)
     problems.refuse_if_any()
     if not days or len(set(days)) != len(days):
         reason = "names a day twice" if days else "is empty"
-        raise InvalidRecurrence.because("days", list(days), reason, "name each wanted day once")
+        raise InvalidRecurrence.because("days", names, reason, "name each wanted day once")
     return tuple(sorted(days, key=list(Weekday).index))

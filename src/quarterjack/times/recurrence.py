@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 from quarterjack.errors import InvalidRecurrence, Problems
 from quarterjack.times.fields import Fields
@@ -25,8 +25,11 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
+from quarterjack.times.reading import read_word
 from quarterjack.times.slots import BoundedSlots, Slots, WallSlots, slots_between
 from quarterjack.times.zones import zone, zone_name
+
+R = TypeVar("R", bound="Recurrence")
 
 GAPS = ("after", "skip")
 FOLDS = ("once", "twice")
@@ -77,9 +80,24 @@ class Recurrence(ABC):
         found = slots_between(self.slots, from_datetime(start), from_datetime(end))
         return [to_datetime(slot) for slot in found]
 
-    def with_defaults(self, **defaults: Any) -> Self:
-        """The same, with what it left open filled in from `timezone`, `dst_gap`, `dst_fold`,
-        `key` and `created_at`, as far as these concern it; what it says itself stays."""
+    def with_defaults(
+        self,
+        *,
+        timezone: str | None = None,
+        dst_gap: str | None = None,
+        dst_fold: str | None = None,
+        key: str | None = None,
+        created_at: datetime | None = None,
+    ) -> Self:
+        """The same, with what it left open filled in, as far as that concerns it; what it says
+        itself stays."""
+        defaults = {
+            "timezone": timezone,
+            "dst_gap": dst_gap,
+            "dst_fold": dst_fold,
+            "key": key,
+            "created_at": created_at,
+        }
         left_open = {
             name: value
             for name, value in defaults.items()
@@ -97,6 +115,10 @@ class Recurrence(ABC):
 
     def __hash__(self) -> int:
         return hash(repr(self.to_json()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what was said travels to another process; what was worked out does not."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:
         """As a person would write it: only what differs from the default."""
@@ -163,9 +185,14 @@ class Repeating(Recurrence, ABC):
                 common[name] = to_text(from_datetime(value))
         return common
 
-    def _in_zone(self, phrase: str) -> str:
-        """The phrase, with the zone if it is not plain UTC."""
-        return f"{phrase} ({self.timezone})" if self.timezone not in (None, "UTC") else phrase
+    def _completed(self, phrase: str, *, zone_matters: bool = True) -> str:
+        """The phrase, with the zone if it is not plain UTC, and with the bounds."""
+        if zone_matters and self.timezone not in (None, "UTC"):
+            phrase += f" ({self.timezone})"
+        for word, bound in (("from", self.start_at), ("until", self.end_at)):
+            if bound is not None:
+                phrase += f" {word} {to_text(from_datetime(bound))}"
+        return phrase
 
 
 class WallRecurrence(Repeating, ABC):
@@ -193,7 +220,7 @@ class WallRecurrence(Repeating, ABC):
     def describe(self) -> str:
         from quarterjack.times.describe import phrase
 
-        return self._in_zone(phrase(self.fields))
+        return self._completed(phrase(self.fields))
 
 
 @lru_cache(maxsize=4096)
@@ -202,16 +229,14 @@ def _shared_slots(fields: Fields, timezone: str, *, gap_after: bool, fold_twice:
     return WallSlots(fields.walls(), zone(timezone), gap_after=gap_after, fold_twice=fold_twice)
 
 
+def anchored(recurrence: R, at: datetime) -> R:
+    """An open recurrence counts from where one asks."""
+    return recurrence.with_defaults(created_at=to_datetime(read_instant(at, "datetime")))
+
+
 def read_common(name: str, value: object) -> object:
     """The value of a field that all repeating recurrences share."""
     return _SHAPES[name](value)
-
-
-def read_word(value: object, words: tuple[str, ...], name: str) -> str:
-    """One of the words."""
-    if isinstance(value, str) and value in words:
-        return value
-    raise InvalidRecurrence.because(name, value, "is unknown", f"write {' or '.join(words)}")
 
 
 _SHAPES: dict[str, Callable[[object], object]] = {

@@ -68,7 +68,7 @@ class EvenSlots:
         return slot if slot <= LATEST else None
 
     def at_or_before(self, instant: int) -> int | None:
-        steps = (instant - self._first) // self._interval
+        steps = (min(instant, LATEST) - self._first) // self._interval
         return self._first + steps * self._interval if steps >= 0 else None
 
 

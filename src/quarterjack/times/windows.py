@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property, lru_cache
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems
-from quarterjack.times.days import EveryNthDay
-from quarterjack.times.instants import DAY, EPOCH_ORDINAL, HOUR, MINUTE
+from quarterjack.times.days import EveryNthDay, date_of
+from quarterjack.times.instants import DAY, HOUR, MINUTE
 from quarterjack.times.patterns import Weekday
 from quarterjack.times.slots import WallSlots
 from quarterjack.times.walls import DayTimes
@@ -21,8 +21,7 @@ from quarterjack.times.zones import zone, zone_name
 
 _HOURS = re.compile(r"(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)", re.ASCII)
 _HOLIDAYS = re.compile(r"holidays:([A-Z]{2})(?:-([A-Z0-9]{1,3}))?", re.ASCII)
-_BY_NUMBER = {day.cron_number: day for day in Weekday} | {7: Weekday.SUNDAY}
-_BY_NAME = {day.value: day for day in Weekday} | {day.value[:3]: day for day in Weekday}
+_BY_NUMBER = {str(day.cron_number): day for day in Weekday} | {"7": Weekday.SUNDAY}
 _STEPS_MAX = 10_000
 
 
@@ -40,7 +39,7 @@ class Window:
     def __post_init__(self) -> None:
         problems = Problems()
         with problems:
-            _hours(self.only_between)
+            object.__setattr__(self, "only_between", _canonical(self.only_between))
         with problems:
             object.__setattr__(self, "not_on", _read_not_on(self.not_on))
         with problems:
@@ -57,9 +56,9 @@ class Window:
         low, high = _hours(self.only_between)
         if not (low <= time < high if low < high else time >= low or time < high):
             return "only_between"
-        local = date.fromordinal(min(max(day + EPOCH_ORDINAL, 1), date.max.toordinal()))
+        local = date_of(day)
         closed = not self._closed.isdisjoint((Weekday.of(local), local.isoformat()))
-        return "not_on" if closed or any(local in days for days in self._holidays) else None
+        return "not_on" if closed or self._is_holiday(local) else None
 
     def opens(self, at: int) -> int | None:
         """The first instant from this one on that it admits; None if it seems never to open."""
@@ -77,9 +76,12 @@ class Window:
             "timezone": self.timezone,
         }
 
+    def _is_holiday(self, day: date) -> bool:
+        return any(day in _holidays(name, day.year) for name in self._calendars)
+
     @cached_property
-    def _holidays(self) -> list[Container[date]]:
-        return [_holidays(name) for name in self._closed if _HOLIDAYS.fullmatch(name)]
+    def _calendars(self) -> list[str]:
+        return [name for name in self._closed if _HOLIDAYS.fullmatch(name)]
 
     @cached_property
     def _closed(self) -> frozenset[str]:
@@ -118,34 +120,39 @@ def _hours(text: object) -> tuple[int, int]:
     return low, high
 
 
+def _canonical(text: object) -> str | None:
+    """`08:00-18:00`, with two digits each."""
+    if text is None:
+        return None
+    low, high = (f"{time // HOUR:02}:{time % HOUR // MINUTE:02}" for time in _hours(text))
+    return f"{low}-{high}"
+
+
 def _read_not_on(value: object) -> tuple[str, ...]:
-    """Canonical names, each once."""
-    listed = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    """Canonical names, each once: weekdays, then the others."""
+    one = isinstance(value, str | bytes) or not isinstance(value, Iterable)
     problems = Problems()
-    names = []
-    for item in listed:
+    names: set[str] = set()
+    for item in [value] if one else list(value):  # type: ignore[call-overload]
         with problems:
-            names.append(_not_on_name(item))
-    if set(Weekday) <= set(names):
+            names.add(_not_on_name(item))
+    if set(Weekday) <= names:
         with problems:
             reason, remedy = "names all seven weekdays", "leave one, or pause the schedule"
             raise InvalidRecurrence.because("not_on", value, reason, remedy)
     problems.refuse_if_any()
-    return tuple(dict.fromkeys(names))
+    weekdays = [day.value for day in Weekday if day in names]
+    return (*weekdays, *sorted(names - set(weekdays)))
 
 
 def _not_on_name(item: object) -> str:
-    if isinstance(item, int) and not isinstance(item, bool) and item in _BY_NUMBER:
-        return _BY_NUMBER[item]
-    if isinstance(item, date):
+    if isinstance(item, date) and not isinstance(item, datetime):
         return item.isoformat()
-    text = str(item).strip()
-    if text.lower() in _BY_NAME:
-        return _BY_NAME[text.lower()]
-    if text in {str(number) for number in _BY_NUMBER}:
-        return _BY_NUMBER[int(text)]
+    text = str(item) if isinstance(item, str) or (type(item) is int and 0 <= item <= 7) else ""
+    if (day := Weekday.named(text) or _BY_NUMBER.get(text)) is not None:
+        return day.value
     if _HOLIDAYS.fullmatch(text):
-        _holidays(text)
+        _holidays(text, 2026)
         return text
     try:
         return date.fromisoformat(text).isoformat()
@@ -154,8 +161,9 @@ def _not_on_name(item: object) -> str:
         raise InvalidRecurrence.because("not_on", item, "is no day", remedy) from None
 
 
-@lru_cache(maxsize=64)
-def _holidays(name: str) -> Container[date]:
+@lru_cache(maxsize=1024)
+def _holidays(name: str, year: int) -> frozenset[date]:
+    """Of one year, and never changed: the library's own objects are not safe between threads."""
     country, _, subdivision = name.removeprefix("holidays:").partition("-")
     try:
         from holidays import country_holidays
@@ -163,7 +171,8 @@ def _holidays(name: str) -> Container[date]:
         remedy = "pip install 'quarterjack[calendars]'"
         raise InvalidRecurrence.because("not_on", name, "needs an extra", remedy) from None
     try:
-        return country_holidays(country, subdiv=subdivision or None)
+        known = country_holidays(country, subdiv=subdivision or None, years=year, expand=False)
     except NotImplementedError as error:
         remedy = 'use an ISO country or region, such as "holidays:DE-BY"'
         raise InvalidRecurrence.because("not_on", name, f"is unknown ({error})", remedy) from None
+    return frozenset(known)

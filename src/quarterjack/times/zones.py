@@ -3,6 +3,7 @@ own copy, so that every node computes the same instants."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
@@ -38,11 +39,10 @@ class Table(NamedTuple):
 
 
 class Zone:
-    """One IANA zone. The table grows with the years that are asked for; it is replaced whole, so
-    that other threads see the old one or the new one."""
+    """One history of offsets. The table grows with the years that are asked for; it is replaced
+    whole, so that other threads see the old one or the new one."""
 
-    def __init__(self, name: str, file: ZoneFile) -> None:
-        self.name = name
+    def __init__(self, file: ZoneFile) -> None:
         self._file = file
         last_listed = to_datetime(file.changes[-1][0]).year if file.changes else 0
         self._table = self._build(max(last_listed, 2037) + _LOOK_AHEAD_YEARS)
@@ -105,10 +105,15 @@ def _real_changes(file: ZoneFile, horizon_year: int) -> list[Change]:
 
 @lru_cache(maxsize=1024)
 def zone(name: str) -> Zone:
-    """The zone of an IANA name."""
+    """The zone of an IANA name; names with the same history share it."""
     if name not in zone_names():
         raise _unknown(name)
-    return Zone(name, read_zone_file((_DATA / "zoneinfo" / name).read_bytes()))
+    return _zone_of((_DATA / "zoneinfo" / name).read_bytes())
+
+
+@lru_cache(maxsize=1024)
+def _zone_of(data: bytes) -> Zone:
+    return Zone(read_zone_file(data))
 
 
 def zone_name(name: object) -> str:
@@ -142,20 +147,25 @@ def _host_zone_name() -> str:
 
 def _unknown(name: object) -> InvalidRecurrence:
     near = _nearest(name) if isinstance(name, str) else None
-    remedy = f'did you mean "{near}"?' if near else _ANY_ZONE
+    remedy = 'name a place, such as "Europe/Berlin", or write "local"'
+    remedy = f'did you mean "{near}"?' if near else remedy
     return InvalidRecurrence.because("timezone", name, "is unknown", remedy)
 
 
-_ANY_ZONE = 'give an IANA name such as "Europe/Berlin", or "local"'
-
-
 def _nearest(name: str) -> str | None:
-    """The known name most like this one, else the one whose city is most like it."""
+    """The known name that this one probably means. Nothing is guessed for abbreviations and
+    offsets: those that look alike are hours apart."""
     from difflib import get_close_matches
 
-    by_folded = {known.casefold(): known for known in sorted(zone_names(), reverse=True)}
-    by_city = {folded.rpartition("/")[2]: known for folded, known in by_folded.items()}
+    by_folded = {known.casefold(): known for known in sorted(zone_names())}
+    places = {folded: known for folded, known in by_folded.items() if known[:4] != "Etc/"}
+    by_city = {folded.rpartition("/")[2]: known for folded, known in places.items()}
     wanted = name[:80].casefold().replace(" ", "_")
+    for known in (by_folded, by_city):
+        if wanted in known:
+            return known[wanted]
+    if re.fullmatch(r"[a-z]{0,4}|[^/]*[-+0-9][^/]*", wanted):
+        return None
     for known in (by_folded, by_city):
         if near := get_close_matches(wanted, known, n=1, cutoff=0.7):
             return known[near[0]]

@@ -1,4 +1,4 @@
-"""What may be read at all: short text in one line."""
+"""What every reader checks first: short text, whole numbers, words from a list."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from quarterjack.errors import InvalidRecurrence
 BYTES_MAX = 256
 
 
-def readable(value: object, field: str) -> str:
-    """The text, if it is one line of ASCII of at most 256 bytes; looked at before any parser."""
+def read_text(value: object, field: str) -> str:
+    """One line of ASCII of at most 256 bytes; looked at before any parser."""
     if not isinstance(value, str):
         raise InvalidRecurrence.because(field, value, "is not text", "give a string")
     if len(value) > BYTES_MAX:
@@ -23,3 +23,18 @@ def readable(value: object, field: str) -> str:
     if not value.replace("\t", " ").isprintable():
         raise InvalidRecurrence.because(field, value, "holds a control character", "remove it")
     return value
+
+
+def read_whole_number(value: object, low: int, high: int, field: str) -> int:
+    """An integer from low to high; True and False are none."""
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        return value
+    remedy = f"give a whole number from {low} to {high}"
+    raise InvalidRecurrence.because(field, value, f"is outside {low}-{high}", remedy)
+
+
+def read_word(value: object, words: tuple[str, ...], field: str) -> str:
+    """One of the words."""
+    if isinstance(value, str) and value in words:
+        return value
+    raise InvalidRecurrence.because(field, value, "is unknown", f"write {' or '.join(words)}")
