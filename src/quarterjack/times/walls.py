@@ -23,6 +23,8 @@ class DayTimes:
         self._days = days
         self._minutes = minutes
         self._seconds = seconds
+        # The first second of each minute; mostly these are the minutes themselves, which are shared.
+        self._times = [minute + seconds[0] for minute in minutes] if seconds[0] else minutes
 
     def after(self, wall: int, count: int = 1) -> Sequence[int]:
         """The first walls strictly after this one, in order and with none left out: perhaps not as
@@ -38,12 +40,12 @@ class DayTimes:
                 rest = time - minutes[index - 1]
                 if rest < seconds[-1]:
                     return [wall - rest + seconds[bisect_right(seconds, rest)]]
-            if left := minutes[index : index + count]:
-                start = wall - time + seconds[0]
-                return [start + minute for minute in left]
+            if left := self._times[index : index + count]:
+                midnight = wall - time
+                return [midnight + time for time in left]
         days = self._days.on_or_after(day + 1, (count - 1) // len(minutes) + 1)
-        starts = [day * DAY + seconds[0] for day in days]
-        return [start + minute for start in starts for minute in minutes[:count]]
+        times = self._times[:count]
+        return [day * DAY + time for day in days for time in times]
 
     def at_or_before(self, wall: int) -> int | None:
         """The last wall that is not after this one."""
