@@ -66,10 +66,10 @@ bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APSchedu
 	@.venv-bench/bin/python bench/times.py
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
-	@$(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)
 
 oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over real minutes
-	@$(BIN)/python -m times.oracle --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m times.oracle --seed $(SEED)
 
 mutate: .venv-mutate/ready  ## mutation score of the pure parts
 	@.venv-mutate/bin/python tests/mutate.py

@@ -23,7 +23,7 @@ class DayTimes:
         self._days = days
         self._minutes = minutes
         self._seconds = seconds
-        # The first second of each minute; mostly these are the minutes themselves, which are shared.
+        # The first second of each minute: mostly the minutes themselves, which are shared.
         self._times = [minute + seconds[0] for minute in minutes] if seconds[0] else minutes
 
     def after(self, wall: int, count: int = 1) -> Sequence[int]:
