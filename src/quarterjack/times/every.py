@@ -139,8 +139,8 @@ class Every(Repeating):
         return WallSlots(
             DayTimes(self._days(day, steps), (minute,), (time - minute,)),
             place,
-            gap_after=self.dst_gap != "skip",
-            fold_twice=self.dst_fold == "twice",
+            gap_after=self._gap_after,
+            fold_twice=self._fold_twice,
         )
 
     def _days(self, anchor: int, steps: int) -> DaysFrom:

@@ -59,9 +59,10 @@ class Recurrence(ABC):
         """The first slot strictly after this, in UTC."""
         # Written out, for it is called most: each call of a function costs as much as the search.
         try:
-            slot = self.slots.after((after - EPOCH) // MICROSECOND)
+            instant = (after - EPOCH) // MICROSECOND
         except TypeError:
             raise not_an_instant(after) from None
+        slot = self.slots.after(instant)
         return None if slot is None else EPOCH + slot * MICROSECOND
 
     def prev(self, at: datetime) -> datetime | None:
@@ -167,6 +168,14 @@ class Repeating(Recurrence, ABC):
     def _subject(self) -> str:
         """How an error names it."""
 
+    @property
+    def _gap_after(self) -> bool:
+        return self.dst_gap != "skip"
+
+    @property
+    def _fold_twice(self) -> bool:
+        return self.dst_fold == "twice"
+
     def _within_bounds(self, slots: Slots) -> Slots:
         if self.start_at is None and self.end_at is None:
             return slots
@@ -211,10 +220,11 @@ class WallRecurrence(Repeating, ABC):
     def wall_slots(self) -> WallSlots:
         fields = self.fields
         real = fields.follow_real_time
-        gap_after = not real and self.dst_gap != "skip"
-        fold_twice = real or self.dst_fold == "twice"
         return _shared_slots(
-            fields, self.timezone or "UTC", gap_after=gap_after, fold_twice=fold_twice
+            fields,
+            self.timezone or "UTC",
+            gap_after=self._gap_after and not real,
+            fold_twice=self._fold_twice or real,
         )
 
     def describe(self) -> str:
