@@ -182,6 +182,8 @@ def test_posix_takes_numbers_lists_and_ranges():
     ("text", "problems"),
     [
         ("0 25 * * *", ['hour 25 is outside 0-23; did you mean "25 0 * * *"?']),
+        ("23 59 * * *", ['hour 59 is outside 0-23; did you mean "59 23 * * *"?']),
+        ("24 59 * * *", ["hour 59 is outside 0-23; use 0-23"]),
         ("30 25 * * *", ["hour 25 is outside 0-23; use 0-23"]),
         ("0 61 * * *", ["hour 61 is outside 0-23; use 0-23"]),
         ("*/5 25 * * *", ["hour 25 is outside 0-23; use 0-23"]),
@@ -328,8 +330,10 @@ def test_256_characters_are_still_read():
 
 @pytest.mark.parametrize("value", [None, 5, b"* * * * *", ["*"]])
 def test_what_is_not_text_is_refused(value: object):
-    with pytest.raises(InvalidRecurrence, match="is not text; give a string"):
+    with pytest.raises(InvalidRecurrence) as caught:
         Cron(value)
+
+    assert str(caught.value) == f"cron {value} is not text; give a string"
 
 
 @pytest.mark.parametrize(
@@ -392,6 +396,11 @@ def test_hashes_spread_over_the_whole_field_and_differ_between_fields():
     assert len({(cron.minute.values, cron.hour.values) for cron in crons}) > 1000
 
 
+def test_the_narrowest_hash_and_the_earliest_day_before_the_last():
+    assert Cron("H(5-5) * * * *", key="k").fields.minute.values == (5,)
+    assert fires("0 0 L-30 * *", "2025-01-31T00:00Z", "2025-04-15T00:00Z") == ["2025-03-01T00:00Z"]
+
+
 def test_a_hashed_step_begins_anywhere_within_the_step():
     starts = {Cron("H/15 * * * *", key=str(n)).fields.minute.values for n in range(200)}
     wide = {Cron("H(10-12)/30 * * * *", key=str(n)).fields.minute.values for n in range(200)}
@@ -411,5 +420,8 @@ def test_a_hash_without_a_key_is_an_error_until_the_key_is_filled_in():
         'cron "H 3 * * *" has H, which needs the schedule\'s key; '
         'give the key, as in Cron("H 3 * * *", key="nightly-backup")'
     )
+    for text in ("h 3 * * *", "0,H 3 * * *", "0 3 * * 1,h"):
+        with pytest.raises(InvalidRecurrence, match="needs the schedule's key"):
+            Cron(text).next(at("2025-01-01T00:00Z"))
     assert cron.with_defaults(key="a").next(at("2025-01-01T00:00Z")) is not None
     assert Cron("0 3 * * THU").next(at("2025-01-01T00:00Z")) == at("2025-01-02T03:00Z")

@@ -258,6 +258,10 @@ def test_the_whole_message_about_a_duration():
     with pytest.raises(InvalidRecurrence) as negative:
         read_duration(-5, "timeout")
 
+    with pytest.raises(InvalidRecurrence) as too_short:
+        read_interval("99ms")
+
+    assert str(too_short.value) == 'every "99ms" is too short an interval; give at least 100ms'
     assert str(too_long.value) == (
         'every "40000d" is out of bounds; give a duration from 0 to 100 years'
     )

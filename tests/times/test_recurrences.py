@@ -232,6 +232,10 @@ def test_a_bound_without_a_zone_is_named_by_its_field():
         Cron("0 9 * * *", start_at=datetime(2026, 1, 1), end_at=datetime(2026, 2, 1))
 
     assert [problem.field for problem in caught.value.problems] == ["start_at", "end_at"]
+    with pytest.raises(
+        InvalidRecurrence, match=r"start_at datetime.+ is outside the years 1 to 9999"
+    ):
+        Cron("0 9 * * *", start_at=EDGE_WEST)
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York", "UTC"])
