@@ -102,13 +102,13 @@ class RuledDays:
         if day > _LAST_DAY:
             return ()
         year = date_of(day).year
-        first, in_year = self._in_year(year)
+        first, in_year = _first_day(year), self._in_year(year)
         index = bisect_left(in_year, day - first)
         found = [first + number for number in in_year[index : index + count]]
         while len(found) < count and year < MAXYEAR:
             year += 1
-            first, in_year = self._in_year(year)
-            if in_year:
+            if in_year := self._in_year(year):
+                first = _first_day(year)
                 found += [first + number for number in in_year[: count - len(found)]]
         return found
 
@@ -116,21 +116,21 @@ class RuledDays:
         if day < _FIRST_DAY:
             return None
         year = date_of(day).year
-        first, in_year = self._in_year(year)
-        index = bisect_right(in_year, day - first)
+        in_year = self._in_year(year)
+        index = bisect_right(in_year, day - _first_day(year))
         while index == 0 and year > MINYEAR:
             year -= 1
-            first, in_year = self._in_year(year)
+            in_year = self._in_year(year)
             index = len(in_year)
-        return first + in_year[index - 1] if index else None
+        return _first_day(year) + in_year[index - 1] if index else None
 
-    def _in_year(self, year: int) -> tuple[int, list[int]]:
-        """The year's first day, and its matching days counted from that as 0."""
-        first, shape = _CALENDAR[year % 400]
+    def _in_year(self, year: int) -> list[int]:
+        """The year's matching days, counted from 0 on 1 January."""
+        shape = _SHAPES[year % 400]
         in_year = self._by_shape.get(shape)
         if in_year is None:
             in_year = self._by_shape[shape] = self._work_out(*divmod(shape, 7))
-        return year // 400 * _CYCLE + first, in_year
+        return in_year
 
     def _work_out(self, leap: int, first_weekday: int) -> list[int]:
         starts = _MONTH_STARTS[leap]
@@ -153,15 +153,16 @@ def date_of(day: int) -> date:
     return date.fromordinal(min(max(day, _FIRST_DAY), _LAST_DAY) + EPOCH_ORDINAL)
 
 
-def _calendar() -> list[tuple[int, int]]:
-    """The first day and the shape of the years 0 to 399: after these the calendar repeats."""
-    years = []
-    first = date(2000, 1, 1).toordinal() - EPOCH_ORDINAL - 5 * _CYCLE
-    for year in range(400):
-        weekday = (first + _EPOCH_WEEKDAY) % 7
-        years.append((first, weekday + 7 * isleap(year)))
-        first += 365 + isleap(year)
-    return years
+def _first_day(year: int) -> int:
+    return year // 400 * _CYCLE + _FIRST_DAYS[year % 400]
+
+
+def _first_days() -> list[int]:
+    """The first day of the years 0 to 399: after these the calendar repeats."""
+    days = [date(2000, 1, 1).toordinal() - EPOCH_ORDINAL - 5 * _CYCLE]
+    for year in range(399):
+        days.append(days[-1] + 365 + isleap(year))
+    return days
 
 
 def _month_starts(*lengths: int) -> tuple[int, ...]:
@@ -172,4 +173,7 @@ _MONTH_STARTS = (
     _month_starts(31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
     _month_starts(31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
 )
-_CALENDAR = _calendar()
+_FIRST_DAYS = _first_days()
+_SHAPES = [
+    (first + _EPOCH_WEEKDAY) % 7 + 7 * isleap(year) for year, first in enumerate(_FIRST_DAYS)
+]

@@ -13,7 +13,7 @@ then a slot is simply an instant whose wall matches.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
@@ -149,19 +149,19 @@ class WallSlots:
         if not walls:
             return None
         ahead = [instant]
-        done = 0
-        table = self._zone.table(walls[-1] + DAY)
-        while done < len(walls):
-            if walls[done] - offset >= high:
-                index = bisect_right(table.clear_walls, walls[done]) - 1
-                low, high, offset = table.clear[index]
-                if not low <= walls[done] - offset < high:
-                    break
-            fitting = bisect_left(walls, high + offset, done)
-            ahead += [wall - offset for wall in walls[done:fitting]]
-            done = fitting
-        if not done:
-            return self._after_in_spans(instant)
+        if walls[-1] - offset < high:
+            ahead += [wall - offset for wall in walls]
+        else:
+            table = self._zone.table(walls[-1] + DAY)
+            clear, clear_walls = table.clear, table.clear_walls
+            for wall in walls:
+                if wall - offset >= high:
+                    low, high, offset = clear[bisect_right(clear_walls, wall) - 1]
+                    if not low <= wall - offset < high:
+                        break
+                ahead.append(wall - offset)
+            if len(ahead) == 1:
+                return self._after_in_spans(instant)
         self._ahead = ahead
         return ahead[1]
 
