@@ -157,7 +157,8 @@ def test_colour_is_for_terminals_whose_user_wants_it(wish: dict[str, str], colou
     """A real terminal, made by a pseudo-terminal."""
     script = Path(sys.executable).with_name("quarterjack")
     ours, theirs = pty.openpty()
-    environment = {"PATH": "/usr/bin:/bin", "TERM": "xterm", **wish}
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment |= {"TERM": "xterm", **wish}
     process = subprocess.Popen([script, "next", "bad"], stdout=theirs, stderr=theirs,
                                env=environment)  # fmt: skip
     process.wait(timeout=30)
