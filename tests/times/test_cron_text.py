@@ -93,6 +93,9 @@ def test_seconds_come_first_and_only_on_request():
     assert cron.next(at("2025-01-01T09:30:45Z")) == at("2025-01-02T09:30:00Z")
     assert cron.prev(at("2025-01-01T09:30:59Z")) == at("2025-01-01T09:30:40Z")
     assert cron.prev(at("2025-01-01T09:29:59Z")) == at("2024-12-31T09:30:40Z")
+    two_minutes = Cron("30 0,1 9 * * *", seconds=True)
+    assert two_minutes.prev(at("2025-01-01T09:01:10Z")) == at("2025-01-01T09:00:30Z")
+    assert two_minutes.prev(at("2025-01-01T09:00:10Z")) == at("2024-12-31T09:01:30Z")
     assert Cron("@hourly", seconds=True).next(at("2025-01-01T09:30:45Z")) == at("2025-01-01T10:00Z")
 
 
