@@ -19,6 +19,7 @@ from quarterjack.times import Window, warnings
 from quarterjack.times.durations import read_duration, read_interval
 from quarterjack.times.instants import from_datetime, read_instant
 from quarterjack.times.zones import zone_name
+from times.cold import forget
 
 CPU_SECONDS_MAX = 0.05
 NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)
@@ -104,11 +105,17 @@ def attack(count: int, seed: int) -> tuple[Counter[str], float]:
         name = random.choices(names, [6, 3, 2, 2, *[1] * (len(names) - 4)])[0]
         spent, taken = _throw(name, text)
         if spent > CPU_SECONDS_MAX:  # a pause of the machine's own is not repeated
-            spent = min(_throw(name, text)[0] for _ in range(3))
+            spent = min(_throw_cold(name, text) for _ in range(3))
         assert spent <= CPU_SECONDS_MAX, f"{name} took {spent:.3f} s of CPU for {text!r}"
         longest = max(longest, spent)
         tally["taken" if taken else "refused"] += 1
     return tally, longest
+
+
+def _throw_cold(name: str, text: str) -> float:
+    """Nothing may be quick only because it was asked before."""
+    forget()
+    return _throw(name, text)[0]
 
 
 def _throw(name: str, text: str) -> tuple[float, bool]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
+from quarterjack.times import durations
 from times import fuzz
 
 
@@ -15,6 +18,18 @@ def test_hostile_strings_meet_nothing_but_a_quick_invalid_recurrence(seed: int):
     assert tally["taken"] > 300
     assert tally["refused"] > 3_000
     assert longest <= fuzz.CPU_SECONDS_MAX
+
+
+def test_the_attack_notices_what_is_slow_only_the_first_time(monkeypatch: pytest.MonkeyPatch):
+    @functools.cache
+    def slow(text: str) -> int:
+        return sum(range(4_000_000))
+
+    monkeypatch.setattr(durations, "slow", slow, raising=False)
+    monkeypatch.setitem(fuzz.READERS, "parse", slow)
+
+    with pytest.raises(AssertionError, match="parse took"):
+        fuzz.attack(100, 1)
 
 
 def test_the_attack_notices_another_exception(monkeypatch: pytest.MonkeyPatch):
