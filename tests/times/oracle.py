@@ -15,6 +15,7 @@ from datetime import time as Time
 from random import Random
 
 from quarterjack import Cron, Daily, Every, Hourly, Monthly, Recurrence, Weekday, Weekly
+from quarterjack.times.instants import from_datetime
 from times import walk
 
 FIRST_YEAR, LAST_YEAR = 2020, 2037
@@ -79,7 +80,7 @@ def compare(
     random: Random,
     tally: Tally,
 ) -> None:
-    """All four questions, at random instants and beside each slot."""
+    """All five questions, at random instants and beside each slot."""
     tally.recurrences += 1
     tally.slots += len(expected)
     said = recurrence.between(start - timedelta(microseconds=1), end)
@@ -88,6 +89,10 @@ def compare(
     asked = [start + timedelta(seconds=random.randrange(span)) for _ in range(4)]
     for slot in random.sample(expected, min(3, len(expected))):
         asked += [slot, slot - timedelta(microseconds=1), slot + timedelta(microseconds=1)]
+    low, high = sorted(random.sample(asked, 2))
+    counted = recurrence.slots.count(from_datetime(low), from_datetime(high))
+    inside = sum(low < slot <= high for slot in expected)
+    assert counted == inside, f"{recurrence!r} in ({low}, {high}]: {counted}, not {inside}"
     for instant in asked:
         tally.questions += 3
         where = f"{recurrence!r} at {instant}"

@@ -7,6 +7,7 @@ import json
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
 from datetime import time as Time
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -27,8 +28,8 @@ from quarterjack import (
     Weekly,
     parse,
 )
-from quarterjack.times import slots_between
-from quarterjack.times.instants import LATEST
+from quarterjack.times import Slots, slots_between
+from quarterjack.times.instants import DAY, LATEST, to_datetime
 from quarterjack.times.recurrence import _shared_slots
 from quarterjack.times.slots import BoundedSlots, EvenSlots, OneSlot, StartedSlots
 from times.at import at, texts, us
@@ -643,3 +644,86 @@ def test_a_slot_asked_for_again_or_backwards_is_the_same():
 
     assert len(forward) == 72
     assert [slots.after(slot - 1) for slot in reversed(forward)] == forward[::-1]
+
+
+@pytest.mark.parametrize(
+    "slots",
+    [
+        OneSlot(50),
+        EvenSlots(50, 7),
+        BoundedSlots(EvenSlots(-500, 7), 20, 60),
+        StartedSlots(EvenSlots(-500, 7), 33),
+        StartedSlots(EvenSlots(40, 7), 33),
+        Every("1d", created_at=at("1970-01-01T00:00Z")).slots,
+    ],
+    ids=lambda slots: type(slots).__name__,
+)
+def test_counted_slots_are_as_many_as_those_named_one_by_one(slots: Slots):
+    edges = [-100, 19, 20, 32, 33, 34, 49, 50, 51, 59, 60, 61, 400]
+
+    for after in edges:
+        for until in edges:
+            assert slots.count(after, until) == len(list(slots_between(slots, after, until)))
+
+
+def test_no_slot_beyond_the_end_of_time_is_counted():
+    assert EvenSlots(LATEST - 5, 2).count(LATEST - 4, LATEST + 100) == 2
+
+
+@pytest.mark.parametrize("text", ["* * * * * *", "*/7 3-9 * * 1-5", "30 1,2,3 * * *", "0 0 29 2 *"])
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Australia/Lord_Howe"])
+def test_decades_are_counted_as_the_sum_of_their_days(text: str, zone: str):
+    slots = Cron(text, timezone=zone, seconds=text.count(" ") == 5).slots
+    start, days = us("2011-06-01T00:30Z"), 15 * 365
+
+    total = slots.count(start, start + days * DAY)
+
+    assert total > 0
+    assert total == sum(
+        slots.count(start + day * DAY, start + (day + 1) * DAY) for day in range(days)
+    )
+
+
+@pytest.mark.parametrize(
+    ("every", "anchor", "slots"),
+    [
+        (Every("1h"), "2025-01-01T10:20Z", ["2025-01-01T11:20Z", "2025-01-01T12:20Z"]),
+        (Every("1d"), "2025-01-01T10:20Z", ["2025-01-02T10:20Z", "2025-01-03T10:20Z"]),
+        (
+            Every("1h", start_at="2025-01-01T00:00Z"),
+            "2025-01-01T10:20Z",
+            ["2025-01-01T11:00Z", "2025-01-01T12:00Z"],
+        ),
+        (Every("1h", anchor="completion"), "2025-01-01T10:20Z", ["2025-01-01T11:20Z"]),
+        (Every("monthly", anchor="completion"), "2025-01-31T10:20Z", ["2025-02-28T10:20Z"]),
+        (
+            Every("1h", anchor="completion", start_at="2025-01-01T12:00Z"),
+            "2025-01-01T10:20Z",
+            ["2025-01-01T12:00Z"],
+        ),
+        (
+            Every("1h", anchor="completion", start_at="2025-01-01T10:20Z"),
+            "2025-01-01T10:20Z",
+            ["2025-01-01T11:20Z"],
+        ),
+        (
+            Every("1h", anchor="completion", end_at="2025-01-01T11:00Z"),
+            "2025-01-01T10:20Z",
+            [],
+        ),
+        (Every("1h", anchor="completion"), "9999-12-31T23:30Z", []),
+        (After("90m"), "2025-01-01T10:20Z", ["2025-01-01T11:50Z"]),
+        (Daily("11:00"), "2025-01-01T10:20Z", ["2025-01-01T11:00Z", "2025-01-02T11:00Z"]),
+    ],
+)
+def test_slots_are_counted_from_an_instant_where_they_are_counted_from_any(
+    every: Recurrence, anchor: str, slots: list[str]
+):
+    found = slots_between(every.slots_from(us(anchor)), us(anchor), LATEST)
+
+    assert texts([to_datetime(slot) for slot in islice(found, 2)]) == slots
+
+
+@pytest.mark.parametrize(("text", "days"), [("36h", 1.5), ("2w", 14), ("monthly", 30), ("5d", 5)])
+def test_an_interval_is_nominally_so_many_days(text: str, days: float):
+    assert Every(text).interval.nominal == days * DAY

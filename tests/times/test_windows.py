@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from quarterjack import InvalidRecurrence
 from quarterjack.times import Window, jitter_of
-from quarterjack.times.instants import LATEST, MINUTE, SECOND, to_datetime
+from quarterjack.times.instants import DAY, EARLIEST, HOUR, LATEST, MINUTE, SECOND, to_datetime
 from times import walk
 from times.at import at, us
 
@@ -128,6 +128,31 @@ def test_a_window_opens_at_the_first_minute_that_a_walk_finds_admitted(
 
     assert found is not None
     assert to_datetime(found) == expected
+
+
+@given(
+    hours=st.sampled_from(["08:00-18:00", "22:15-06:00", "00:00-24:00", "01:30-02:30"]),
+    not_on=st.sets(st.sampled_from(["saturday", "2025-03-09", "2025-11-02"])),
+    zone=st.sampled_from([NEW_YORK, "Australia/Lord_Howe", "Africa/Cairo", "UTC"]),
+    minute=st.integers(0, 60 * 24 * 5),
+    night=st.sampled_from(["2025-03-07T00:00Z", "2025-10-31T00:00Z", "2025-04-04T00:00Z"]),
+)
+def test_the_answer_of_a_window_is_the_same_since_when_it_says(
+    hours: str, not_on: set[str], zone: str, minute: int, night: str
+):
+    window = Window(hours, tuple(not_on), zone)
+    instant = us(night) + minute * MINUTE + 17
+
+    since = window.since(instant)
+
+    answers = {window.refusal(each) for each in range(since, instant + 1, MINUTE)}
+    assert answers == {window.refusal(instant)}
+    assert since % MINUTE == 0
+    assert instant - since < DAY + HOUR
+
+
+def test_the_answer_of_a_window_is_the_same_since_the_beginning_of_time():
+    assert Window("08:00-18:00", timezone="Asia/Tokyo").since(EARLIEST) == EARLIEST
 
 
 def test_a_window_that_does_not_open_before_the_end_of_time_says_so():

@@ -21,6 +21,8 @@ _LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 _EPOCH_WEEKDAY = 4
 _CYCLE = 146_097
 """Days in 400 years, which are whole weeks."""
+_RANKED_FROM = 2020
+"""From where days are counted: near to what is asked for, so that few years are added up."""
 
 
 class Days(Protocol):
@@ -31,6 +33,9 @@ class Days(Protocol):
 
     def on_or_before(self, day: int) -> int | None:
         """The last one, if there is one."""
+
+    def rank(self, day: int) -> int:
+        """How many there are before this day, counted from a fixed day of their own."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,9 @@ class EveryNthDay:
     def on_or_before(self, day: int) -> int:
         return day - (day - self._known) % self._step
 
+    def rank(self, day: int) -> int:
+        return -((self._known - day) // self._step)
+
 
 class DaysFrom:
     """Those of other days that are not before the first."""
@@ -86,6 +94,9 @@ class DaysFrom:
     def on_or_before(self, day: int) -> int | None:
         found = self._days.on_or_before(day)
         return found if found is not None and found >= self._first else None
+
+    def rank(self, day: int) -> int:
+        return self._days.rank(max(day, self._first))
 
 
 class RuledDays:
@@ -123,6 +134,12 @@ class RuledDays:
             in_year = self._in_year(year)
             index = len(in_year)
         return _first_day(year) + in_year[index - 1] if index else None
+
+    def rank(self, day: int) -> int:
+        year = date_of(day).year
+        earlier = sum(len(self._in_year(each)) for each in range(_RANKED_FROM, year))
+        earlier -= sum(len(self._in_year(each)) for each in range(year, _RANKED_FROM))
+        return earlier + bisect_left(self._in_year(year), day - _first_day(year))
 
     def _in_year(self, year: int) -> list[int]:
         """The year's matching days, counted from 0 on 1 January."""

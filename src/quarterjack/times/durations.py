@@ -39,6 +39,11 @@ class Interval:
     days: int = 0
     months: int = 0
 
+    @property
+    def nominal(self) -> int:
+        """About how long it is, in microseconds: a month counts as 30 days."""
+        return self.elapsed or (self.days + 30 * self.months) * DAY
+
     def __str__(self) -> str:
         """As `read_interval` reads it back."""
         if self.months:

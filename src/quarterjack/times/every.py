@@ -13,6 +13,7 @@ from quarterjack.times.describe import interval_phrase
 from quarterjack.times.durations import Interval, read_interval
 from quarterjack.times.instants import (
     DAY,
+    LATEST,
     MINUTE,
     from_datetime,
     read_instant,
@@ -22,7 +23,7 @@ from quarterjack.times.instants import (
 from quarterjack.times.months import ClampedDay
 from quarterjack.times.reading import read_whole_number, read_word
 from quarterjack.times.recurrence import Repeating, anchored
-from quarterjack.times.slots import EvenSlots, Slots, StartedSlots, WallSlots
+from quarterjack.times.slots import EvenSlots, OneSlot, Slots, StartedSlots, WallSlots
 from quarterjack.times.walls import DayTimes
 from quarterjack.times.zones import zone
 
@@ -80,7 +81,22 @@ class Every(Repeating):
 
     @cached_property
     def slots(self) -> Slots:
-        return self._within_bounds(self._anchored())
+        if self._is_open:
+            reason, remedy = "has no anchor yet", "give it start_at or created_at"
+            raise InvalidRecurrence.because("every", self.every, reason, remedy)
+        return self._within_bounds(self._grid(*self._anchor()))
+
+    def slots_from(self, anchor: int) -> Slots:
+        """Counted from creation or the last resume; or, with `anchor="completion"`, the one slot
+        that follows the end of a run. What has a `start_at` keeps to its own grid."""
+        if self.anchor == "slot":
+            own = self.start_at is not None
+            return self.slots if own else self._within_bounds(self._grid(anchor, 1))
+        if self.start_at is not None and anchor < from_datetime(self.start_at):
+            following: int | None = from_datetime(self.start_at)
+        else:
+            following = self._grid(anchor, 1).after(anchor)
+        return self._within_bounds(OneSlot(LATEST + 1 if following is None else following))
 
     def next(self, after: datetime) -> datetime | None:
         if self._is_open:
@@ -108,21 +124,19 @@ class Every(Repeating):
     def wall_slots(self) -> WallSlots | None:
         if self.interval.elapsed or self._is_open:
             return None
-        return self._by_calendar()
+        return self._by_calendar(*self._anchor())
 
     @property
     def _is_open(self) -> bool:
         return self.start_at is None and self.created_at is None
 
-    def _anchored(self) -> Slots:
-        if self._is_open:
-            reason, remedy = "has no anchor yet", "give it start_at or created_at"
-            raise InvalidRecurrence.because("every", self.every, reason, remedy)
-        instant, steps = self._anchor()
-        if self.interval.elapsed:
-            return EvenSlots(instant + steps * self.interval.elapsed, self.interval.elapsed)
-        slots = self._by_calendar()
-        return slots if steps else StartedSlots(slots, instant)
+    def _grid(self, anchor: int, steps: int) -> Slots:
+        """From an instant on, with the first slot so many steps away from it."""
+        elapsed = self.interval.elapsed
+        if elapsed:
+            return EvenSlots(anchor + steps * elapsed, elapsed)
+        slots = self._by_calendar(anchor, steps)
+        return slots if steps else StartedSlots(slots, anchor)
 
     def _anchor(self) -> tuple[int, int]:
         """Where slots are counted from, and how many steps away the first one is."""
@@ -131,8 +145,7 @@ class Every(Repeating):
         assert self.created_at is not None
         return from_datetime(self.created_at), 1
 
-    def _by_calendar(self) -> WallSlots:
-        anchor, steps = self._anchor()
+    def _by_calendar(self, anchor: int, steps: int) -> WallSlots:
         place = zone(self.timezone or "UTC")
         day, time = divmod(anchor + place.offset(anchor), DAY)
         minute = time - time % MINUTE

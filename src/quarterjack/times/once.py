@@ -63,8 +63,14 @@ class After(Recurrence):
         if self.created_at is None:
             reason, remedy = "has no anchor yet", "give it created_at"
             raise InvalidRecurrence.because("after", self.after, reason, remedy)
-        slot = from_datetime(self.created_at) + read_duration(self.after, "after")
-        return BoundedSlots(OneSlot(slot), EARLIEST, LATEST)
+        return self.slots_from(from_datetime(self.created_at))
+
+    def slots_from(self, anchor: int) -> Slots:
+        return BoundedSlots(OneSlot(anchor + self._delay), EARLIEST, LATEST)
+
+    @cached_property
+    def _delay(self) -> int:
+        return read_duration(self.after, "after")
 
     def next(self, after: datetime) -> datetime | None:
         if self.created_at is None:

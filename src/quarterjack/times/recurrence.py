@@ -47,6 +47,10 @@ class Recurrence(ABC):
     def slots(self) -> Slots:
         """The integer core: microseconds in, microseconds out."""
 
+    def slots_from(self, _anchor: int) -> Slots:
+        """Its slots, if it counts them from this instant; most have no need to."""
+        return self.slots
+
     @abstractmethod
     def describe(self) -> str:
         """What it means, as an English phrase."""

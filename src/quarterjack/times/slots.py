@@ -33,6 +33,9 @@ class Slots(Protocol):
     def at_or_before(self, instant: int) -> int | None:
         """The last slot that is not after this instant."""
 
+    def count(self, after: int, until: int) -> int:
+        """How many slots lie in (after, until], without a look at each."""
+
 
 def slots_between(slots: Slots, after: int, until: int) -> Iterator[int]:
     """Every slot in (after, until], one at a time, so that the caller may stop."""
@@ -54,6 +57,9 @@ class OneSlot:
     def at_or_before(self, instant: int) -> int | None:
         return self._slot if instant >= self._slot else None
 
+    def count(self, after: int, until: int) -> int:
+        return int(after < self._slot <= until)
+
 
 class EvenSlots:
     """Slots one interval of elapsed time apart, from the first one on."""
@@ -70,6 +76,11 @@ class EvenSlots:
     def at_or_before(self, instant: int) -> int | None:
         steps = (min(instant, LATEST) - self._first) // self._interval
         return self._first + steps * self._interval if steps >= 0 else None
+
+    def count(self, after: int, until: int) -> int:
+        before, upto = (max((min(instant, LATEST) - self._first) // self._interval + 1, 0)
+                        for instant in (after, until))  # fmt: skip
+        return max(upto - before, 0)
 
 
 class BoundedSlots:
@@ -88,6 +99,9 @@ class BoundedSlots:
         slot = self._slots.at_or_before(min(instant, self._last))
         return slot if slot is not None and slot >= self._first else None
 
+    def count(self, after: int, until: int) -> int:
+        return self._slots.count(max(after, self._first - 1), min(until, self._last))
+
 
 class StartedSlots:
     """Other slots from an instant on, which is itself the first, whatever the others say of it."""
@@ -104,6 +118,10 @@ class StartedSlots:
             return None
         slot = self._slots.at_or_before(instant)
         return self._first if slot is None else max(slot, self._first)
+
+    def count(self, after: int, until: int) -> int:
+        later = self._slots.count(max(after, self._first), until)
+        return later + (after < self._first <= until)
 
 
 class OddChange(NamedTuple):
@@ -213,6 +231,23 @@ class WallSlots:
                     return start
             index -= 1
         return None
+
+    def count(self, after: int, until: int) -> int:
+        table = self._zone.table(until)
+        index = max(bisect_right(table.starts, after) - 1, 0)
+        total = 0
+        while index < len(table.starts) and table.starts[index] <= until:
+            start, offset = table.starts[index], table.offsets[index]
+            before = table.offsets[index - 1] if index else offset
+            first = self._not_repeated(max(start, after + 1) + offset, start + before)
+            total += self._walls.count(first, min(until, table.ends[index] - 1) + offset)
+            if self._gap_after and after < start and start + before < start + offset:
+                # All walls of the gap are one slot, which is also that of the wall at its end.
+                in_gap = self._walls.count(start + before, start + offset - 1)
+                at_end = self._walls.count(start + offset, start + offset)
+                total += in_gap > 0 and not at_end
+            index += 1
+        return total
 
     def odd_changes(self, after: int, until: int) -> Iterator[OddChange]:
         """The changes of offset in (after, until] whose gap or fold holds one of the walls."""

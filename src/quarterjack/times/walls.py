@@ -61,3 +61,17 @@ class DayTimes:
                     return wall - time + minutes[index - 2] + seconds[-1]
         last = self._days.on_or_before(day - 1)
         return None if last is None else last * DAY + minutes[-1] + seconds[-1]
+
+    def count(self, first: int, last: int) -> int:
+        """How many walls lie in [first, last]."""
+        return max(self._count_until(last) - self._count_until(first - 1), 0)
+
+    def _count_until(self, wall: int) -> int:
+        """How many there are from some fixed day on, up to and including this wall."""
+        day, time = divmod(wall, DAY)
+        minutes, seconds = self._minutes, self._seconds
+        total = self._days.rank(day) * len(minutes) * len(seconds)
+        if self._days.on_or_before(day) == day and (index := bisect_right(minutes, time)):
+            total += (index - 1) * len(seconds)
+            total += bisect_right(seconds, time - minutes[index - 1])
+        return total

@@ -69,6 +69,13 @@ class Window:
             instant = self._next_turn(instant)
         return None
 
+    def since(self, instant: int) -> int:
+        """From when on, up to this instant, its answer has been the same."""
+        starts = zone(self.timezone).table(instant).starts
+        change = starts[max(bisect_right(starts, instant) - 1, 0)]
+        turn = self._walls.at_or_before(instant)
+        return change if turn is None else max(change, turn)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "only_between": self.only_between,
@@ -88,7 +95,8 @@ class Window:
         return frozenset(str(name) for name in self.not_on)
 
     def _next_turn(self, instant: int) -> int | None:
-        """When it may open next: at midnight, at its first minute, or where the offset changes."""
+        """When its answer may change: at midnight, where its hours begin or end, or where the
+        offset changes."""
         starts = zone(self.timezone).table(instant).starts
         index = bisect_right(starts, instant)
         turns = [self._walls.after(instant), *starts[index : index + 1]]
@@ -96,8 +104,8 @@ class Window:
 
     @cached_property
     def _walls(self) -> WallSlots:
-        low, _ = _hours(self.only_between)
-        times = DayTimes(EveryNthDay(0, 1), sorted({0, low}), (0,))
+        low, high = _hours(self.only_between)
+        times = DayTimes(EveryNthDay(0, 1), sorted({0, low, high % DAY}), (0,))
         return WallSlots(times, zone(self.timezone), gap_after=True, fold_twice=True)
 
 
