@@ -1,8 +1,12 @@
 """Every error that Quarterjack raises on purpose.
 
     QuarterjackError
-    └── Invalid             what a person wrote cannot be used; holds every problem found
-        └── InvalidRecurrence
+    ├── Invalid             what a person wrote cannot be used; holds every problem found
+    │   ├── InvalidRecurrence
+    │   └── InvalidSpecification
+    └── Refused             it could be used, but not as things stand
+        ├── WrongState      the schedule or run is in a state that does not allow it
+        └── Conflict        something else is in the way now; later it may work
 
 An error advises: it names the text, the field, the value, the reason and a remedy. One object
 serves Python, the API and the command line, so nothing is worded twice.
@@ -66,6 +70,22 @@ class InvalidRecurrence(Invalid):
     """A recurrence, zone, instant, duration or window that cannot be understood."""
 
 
+class InvalidSpecification(Invalid):
+    """The definition of a schedule, or a setting, that cannot be used."""
+
+
+class Refused(QuarterjackError):
+    """As things stand it is not done; nothing was changed."""
+
+
+class WrongState(Refused):
+    """The state table has no such step."""
+
+
+class Conflict(Refused):
+    """Something is running, full or taken."""
+
+
 def shown(value: object) -> str:
     """A value as an error quotes it: escaped, and never longer than a line."""
     if isinstance(value, str):
@@ -95,8 +115,9 @@ class Problems:
     ['hour 25 is outside 0-23; use 0-23']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, error: type[Invalid] = InvalidRecurrence) -> None:
         self.found: list[Problem] = []
+        self._error = error
 
     def __enter__(self) -> None: ...
 
@@ -108,4 +129,4 @@ class Problems:
 
     def refuse_if_any(self, text: str = "") -> None:
         if self.found:
-            raise InvalidRecurrence(text, self.found)
+            raise self._error(text, self.found)

@@ -727,3 +727,23 @@ def test_slots_are_counted_from_an_instant_where_they_are_counted_from_any(
 @pytest.mark.parametrize(("text", "days"), [("36h", 1.5), ("2w", 14), ("monthly", 30), ("5d", 5)])
 def test_an_interval_is_nominally_so_many_days(text: str, days: float):
     assert Every(text).interval.nominal == days * DAY
+
+
+@pytest.mark.parametrize(
+    ("every", "before"),
+    [
+        (Every("7h"), ["2024-12-31T13:20Z", "2024-12-31T20:20Z", "2025-01-01T03:20Z"]),
+        (Every("3d"), ["2024-12-23T10:20Z", "2024-12-26T10:20Z", "2024-12-29T10:20Z"]),
+        (Every("monthly"), ["2024-10-01T10:20Z", "2024-11-01T10:20Z", "2024-12-01T10:20Z"]),
+        (Every("1h", start_at="2025-01-01T09:00Z"), ["2025-01-01T09:00Z", "2025-01-01T10:00Z"]),
+        (Daily("10:20"), ["2024-12-29T10:20Z", "2024-12-30T10:20Z", "2024-12-31T10:20Z"]),
+    ],
+)
+def test_a_grid_goes_on_into_the_past_through_its_anchor(every: Recurrence, before: list[str]):
+    anchor = us("2025-01-01T10:20Z")
+    slots = every.slots_through(anchor)
+
+    past = list(slots_between(slots, us("2024-06-01T00:00Z"), anchor - 1))
+
+    assert texts([to_datetime(slot) for slot in past[-3:]]) == before
+    assert slots.after(anchor) == every.slots_from(anchor).after(anchor)

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems, shown
-from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, date_of, ruled_days
+from quarterjack.times.days import DayRule, Days, DaysFrom, EveryNthDay, date_of, ruled_days
 from quarterjack.times.describe import interval_phrase
 from quarterjack.times.durations import Interval, read_interval
 from quarterjack.times.instants import (
     DAY,
+    EARLIEST,
     LATEST,
     MINUTE,
     from_datetime,
@@ -98,6 +99,18 @@ class Every(Repeating):
             following = self._grid(anchor, 1).after(anchor)
         return self._within_bounds(OneSlot(LATEST + 1 if following is None else following))
 
+    def slots_through(self, anchor: int) -> Slots:
+        """The grid through this instant, as if it had always been there."""
+        if self.start_at is not None:
+            return self.slots
+        elapsed = self.interval.elapsed
+        grid: Slots
+        if elapsed:
+            grid = EvenSlots(EARLIEST + (anchor - EARLIEST) % elapsed, elapsed)
+        else:
+            grid = self._by_calendar(anchor, None)
+        return self._within_bounds(grid)
+
     def next(self, after: datetime) -> datetime | None:
         if self._is_open:
             return anchored(self, after).next(after)
@@ -145,7 +158,7 @@ class Every(Repeating):
         assert self.created_at is not None
         return from_datetime(self.created_at), 1
 
-    def _by_calendar(self, anchor: int, steps: int) -> WallSlots:
+    def _by_calendar(self, anchor: int, steps: int | None) -> WallSlots:
         place = zone(self.timezone or "UTC")
         day, time = divmod(anchor + place.offset(anchor), DAY)
         minute = time - time % MINUTE
@@ -156,13 +169,15 @@ class Every(Repeating):
             fold_twice=self._fold_twice,
         )
 
-    def _days(self, anchor: int, steps: int) -> DaysFrom:
-        if not self.interval.months:
-            first = anchor + steps * self.interval.days
-            return DaysFrom(first, EveryNthDay(first, self.interval.days))
-        same_day = (ClampedDay(date_of(anchor).day),)
-        rule = DayRule(numbers=frozenset(), special_numbers=same_day)
-        return DaysFrom(anchor + steps, ruled_days(rule))
+    def _days(self, anchor: int, steps: int | None) -> Days:
+        """From so many steps after the anchor on, or without a beginning."""
+        days: Days
+        if self.interval.months:
+            same_day = (ClampedDay(date_of(anchor).day),)
+            days = ruled_days(DayRule(numbers=frozenset(), special_numbers=same_day))
+        else:
+            days = EveryNthDay(anchor, self.interval.days)
+        return days if steps is None else DaysFrom(anchor + steps, days)
 
     def _check(self) -> None:
         problems = Problems()

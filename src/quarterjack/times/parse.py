@@ -147,3 +147,11 @@ _READERS: dict[str, tuple[Callable[[Any, dict[str, Any]], Recurrence], frozenset
     "monthly": (partial(_pattern, Monthly), _COMMON),
 }
 """How the value of each naming field is read, and which fields may stand beside it."""
+
+NAMING_FIELDS = tuple(_READERS)
+"""Exactly one of these says which instants a recurrence names."""
+
+
+def fields_beside(naming_field: str) -> frozenset[str]:
+    """Which fields may stand beside it."""
+    return _READERS[naming_field][1]

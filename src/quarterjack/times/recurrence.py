@@ -51,6 +51,10 @@ class Recurrence(ABC):
         """Its slots, if it counts them from this instant; most have no need to."""
         return self.slots
 
+    def slots_through(self, anchor: int) -> Slots:
+        """The same, and those that it would have named before."""
+        return self.slots_from(anchor)
+
     @abstractmethod
     def describe(self) -> str:
         """What it means, as an English phrase."""

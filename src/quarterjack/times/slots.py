@@ -154,9 +154,11 @@ class WallSlots:
         index = bisect_right(ahead, instant)
         if 0 < index < len(ahead):
             return ahead[index]
-        return self._look_ahead(instant, 2 * len(ahead) if instant == ahead[-1] else 1)
+        if instant == ahead[-1]:
+            return self._look_ahead(instant, 2 * len(ahead), ahead[-_AHEAD_MAX:-1])
+        return self._look_ahead(instant, 1, [])
 
-    def _look_ahead(self, instant: int, count: int) -> int | None:
+    def _look_ahead(self, instant: int, count: int, before: list[int]) -> int | None:
         span = self._zone.clear_span(instant)
         if span is None:
             return self._after_in_spans(instant)
@@ -166,7 +168,8 @@ class WallSlots:
         walls = self._walls.after(instant + offset, min(count, _AHEAD_MAX))
         if not walls:
             return None
-        ahead = [instant]
+        ahead = [*before, instant]
+        known = len(ahead)
         if walls[-1] - offset < high:
             ahead += [wall - offset for wall in walls]
         else:
@@ -178,10 +181,10 @@ class WallSlots:
                     if not low <= wall - offset < high:
                         break
                 ahead.append(wall - offset)
-            if len(ahead) == 1:
+            if len(ahead) == known:
                 return self._after_in_spans(instant)
         self._ahead = ahead
-        return ahead[1]
+        return ahead[known]
 
     def at_or_before(self, instant: int) -> int | None:
         span = self._zone.clear_span(instant)

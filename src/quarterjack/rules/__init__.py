@@ -1,0 +1,113 @@
+"""SHOULD. From facts and `now` to a decision. Pure: values in, values out, no clock, no store.
+
+Read `model` (the values) with `states` and `reasons`, then `plan` (which due slots become runs)
+and `settle` (what becomes of a run after an attempt). Each policy has one file: `catch_up`,
+`windows`, `overlap`, `gate` (breaker and polls), `retry`, `execution`, `repeats`, `anchors`,
+`first_run`, `pause`, `limits`, `backfill`, `passing`, `retention`. `operations` says what a person
+may ask. `validation` makes a `specification` from what a person wrote, with `fields`, `target`,
+`presets` and `combinations`. `forms` writes values as JSON.
+
+Promised: the same facts and `now` give the same decision; every slot in (cursor, now] becomes a run
+or lies in a row with a reason; no plan is longer than its bounds, however long the outage.
+"""
+
+from quarterjack.rules.forms import to_json
+from quarterjack.rules.limits import (
+    Limits,
+    Outage,
+    Pace,
+    next_look,
+    noticed_outage,
+    read_limits,
+)
+from quarterjack.rules.model import (
+    Attempt,
+    Backfill,
+    Ended,
+    Ending,
+    Facts,
+    Gate,
+    GateChange,
+    GateState,
+    Kind,
+    Outcome,
+    PassedOver,
+    Plan,
+    Plans,
+    Run,
+    Schedule,
+    Settlement,
+    Settlements,
+)
+from quarterjack.rules.operations import (
+    backfill,
+    cancel_run,
+    count_backfill,
+    create,
+    delete,
+    edit,
+    pause,
+    resume,
+    run_now,
+)
+from quarterjack.rules.plan import plan
+from quarterjack.rules.presets import AS_A_SETTING, PRESETS
+from quarterjack.rules.reasons import Reason
+from quarterjack.rules.retention import Horizons, Retention, horizons, may_be_forgotten
+from quarterjack.rules.settle import settle
+from quarterjack.rules.specification import Specification
+from quarterjack.rules.states import OPEN, WAITING, RunEvent, ScheduleEvent, State, Status
+from quarterjack.rules.validation import read_specification
+
+__all__ = [
+    "AS_A_SETTING",
+    "Attempt",
+    "Backfill",
+    "Ended",
+    "Ending",
+    "Facts",
+    "Gate",
+    "GateChange",
+    "GateState",
+    "Horizons",
+    "Kind",
+    "Limits",
+    "OPEN",
+    "Outage",
+    "Outcome",
+    "PRESETS",
+    "Pace",
+    "PassedOver",
+    "Plan",
+    "Plans",
+    "Reason",
+    "Retention",
+    "Run",
+    "RunEvent",
+    "Schedule",
+    "ScheduleEvent",
+    "Settlement",
+    "Settlements",
+    "Specification",
+    "State",
+    "Status",
+    "WAITING",
+    "backfill",
+    "cancel_run",
+    "count_backfill",
+    "create",
+    "delete",
+    "edit",
+    "horizons",
+    "may_be_forgotten",
+    "next_look",
+    "noticed_outage",
+    "pause",
+    "plan",
+    "read_limits",
+    "read_specification",
+    "resume",
+    "run_now",
+    "settle",
+    "to_json",
+]

@@ -1,0 +1,40 @@
+"""Anchors: from where a schedule counts its slots.
+
+`every` counts from its creation or its last resume, or, with `anchor: completion`, from the end of
+its last run or skip; then it has no next slot while a run is open. `after` counts from its
+creation. Everything else names its slots by itself.
+"""
+
+from __future__ import annotations
+
+from quarterjack.rules.first_run import FirstRun
+from quarterjack.rules.model import Schedule
+from quarterjack.times import Every, Recurrence, Slots
+from quarterjack.times.slots import StartedSlots
+
+
+def slots_of(schedule: Schedule) -> Slots:
+    """The slots of a schedule, from where it counts now."""
+    specification = schedule.specification
+    slots = specification.recurrence.slots_from(schedule.anchor_at)
+    if specification.first_run is FirstRun.NOW:
+        return StartedSlots(slots, schedule.created_at)
+    return slots
+
+
+def counts_from_completion(recurrence: Recurrence) -> bool:
+    return isinstance(recurrence, Every) and recurrence.anchor == "completion"
+
+
+def counts_anew_on_resume(recurrence: Recurrence) -> bool:
+    """`every` starts anew when it is resumed, unless a person said where it starts."""
+    if not isinstance(recurrence, Every):
+        return False
+    return recurrence.anchor == "completion" or recurrence.start_at is None
+
+
+def anchored_at(schedule: Schedule, instant: int) -> Schedule:
+    """Counting from this instant; what comes next follows from it."""
+    schedule = schedule._replace(anchor_at=instant)
+    following = slots_of(schedule).after(max(schedule.cursor, instant))
+    return schedule._replace(next_slot=following, wake_at=following)

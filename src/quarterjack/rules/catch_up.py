@@ -1,0 +1,130 @@
+"""Catch-up: a step finds several slots due, or one later than `grace`. Which of them run?
+
+`run_once`  the newest, however late
+`skip`      the newest, if it is within grace
+`run_all`   each, at most `max_catch_up_runs` of the newest
+
+`catch_up_window` bounds how old a slot may be. What does not run is told by its number, never by a
+look at each slot, so that a year asleep costs no more than an hour. A one-shot is never dropped.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from quarterjack.rules.model import PassedOver
+from quarterjack.rules.reasons import Reason
+from quarterjack.rules.windows import stretches
+from quarterjack.rules.words import Word
+from quarterjack.times import Slots, Window
+
+
+class CatchUpPolicy(Word):
+    RUN_ONCE = "run_once"
+    SKIP = "skip"
+    RUN_ALL = "run_all"
+
+
+class CatchUp(NamedTuple):
+    """How many of the due slots run, and how old they may be."""
+
+    policy: CatchUpPolicy
+    grace: int
+    window: int | None
+    runs_max: int
+
+    @property
+    def kept_max(self) -> int:
+        return self.runs_max if self.policy is CatchUpPolicy.RUN_ALL else 1
+
+    @property
+    def age_max(self) -> int | None:
+        return self.grace if self.policy is CatchUpPolicy.SKIP else self.window
+
+
+class Due(NamedTuple):
+    """The slots in (after, now]: there is at least one."""
+
+    slots: Slots
+    after: int
+    first: int
+    newest: int
+    now: int
+
+    @property
+    def several(self) -> bool:
+        return self.first < self.newest
+
+    def row(self, low: int, high: int, reason: Reason) -> list[PassedOver]:
+        """One row for all slots in [low, high], or none."""
+        first, last = self.slots.after(low - 1), self.slots.at_or_before(high)
+        if first is None or last is None or first > last:
+            return []
+        return [PassedOver(first, last, self.slots.count(low - 1, high), reason)]
+
+
+class Chosen(NamedTuple):
+    """Which slots may run, oldest first, and rows for all others."""
+
+    slots: tuple[int, ...]
+    passed: list[PassedOver]
+    caught_up: bool
+
+
+def due_slots(slots: Slots, after: int, now: int) -> tuple[Due | None, int | None]:
+    """What is due, if anything is, and the first slot that is not due yet."""
+    first = slots.after(after)
+    if first is None or first > now:
+        return None, first
+    following = slots.after(first)
+    if following is None or following > now:
+        return Due(slots, after, first, first, now), following
+    newest = slots.at_or_before(now)
+    assert newest is not None
+    return Due(slots, after, first, newest, now), slots.after(now)
+
+
+def choose(due: Due, policy: CatchUp, window: Window | None, *, once: bool) -> Chosen:
+    """Which of the due slots may run. A window is judged first: what it refuses is no candidate."""
+    late = due.now - due.newest > policy.grace
+    if window is None and (once or not (late or due.several)):
+        return Chosen((due.newest,), [], late)
+    oldest = due.after + 1
+    if not once and policy.age_max is not None:
+        oldest = max(oldest, due.now - policy.age_max)
+    kept, passed, rest_until = _newest(due, policy.kept_max, window, oldest)
+    passed += due.row(oldest, rest_until, _rest_reason(policy))
+    passed += due.row(due.after + 1, oldest - 1, _age_reason(policy))
+    return Chosen(tuple(reversed(kept)), passed, late or due.several)
+
+
+def _newest(
+    due: Due, kept_max: int, window: Window | None, oldest: int
+) -> tuple[list[int], list[PassedOver], int]:
+    """The newest slots that the window admits, newest first; rows for those it refused among them;
+    and up to where all others lie."""
+    kept: list[int] = []
+    passed: list[PassedOver] = []
+    rest_until = due.newest
+    for first, last, refusal in stretches(due.slots, window, oldest, due.newest):
+        if refusal is not None:
+            passed += due.row(first, last, refusal)
+            rest_until = first - 1
+            continue
+        slot: int | None = last
+        while slot is not None and slot >= first and len(kept) < kept_max:
+            kept.append(slot)
+            rest_until = slot - 1
+            slot = due.slots.at_or_before(rest_until)
+        if len(kept) == kept_max:
+            break
+    return kept, passed, rest_until
+
+
+def _rest_reason(policy: CatchUp) -> Reason:
+    everything = policy.policy is CatchUpPolicy.RUN_ALL
+    return Reason.MAX_CATCH_UP_RUNS if everything else Reason.COALESCED
+
+
+def _age_reason(policy: CatchUp) -> Reason:
+    return Reason.GRACE if policy.policy is CatchUpPolicy.SKIP else Reason.CATCH_UP_WINDOW

@@ -1,0 +1,186 @@
+"""Drafts: where the steps of planning note what they decide. They live only as long as a fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quarterjack.rules.gate import is_probe_of, reopened
+from quarterjack.rules.model import (
+    Facts,
+    Gate,
+    GateChange,
+    Kind,
+    PassedOver,
+    Plan,
+    Plans,
+    Run,
+    Schedule,
+)
+from quarterjack.rules.overlap import next_in_line
+from quarterjack.rules.passing import folded
+from quarterjack.rules.reasons import Reason
+from quarterjack.rules.specification import Specification
+from quarterjack.rules.states import RunEvent, State, moved_run
+
+
+class SharedGates:
+    """The gates of a batch, as far as it has come, and their history."""
+
+    def __init__(self, gates: dict[str, Gate]) -> None:
+        self._gates = gates
+        self.changed: dict[str, Gate] = {}
+        self.changes: list[GateChange] = []
+
+    def __getitem__(self, key: str) -> Gate:
+        return self._gates.get(key) or Gate(key)
+
+    def put(self, gate: Gate, at: int, run_id: str | None) -> None:
+        before = self[gate.key]
+        if gate == before:
+            return
+        self._gates[gate.key] = self.changed[gate.key] = gate
+        if gate.state is not before.state:
+            self.changes.append(
+                GateChange(gate.key, at, before.state, gate.state, gate.failures, run_id)
+            )
+
+
+class Commons:
+    """What the schedules of a batch share, as far as the batch has come."""
+
+    def __init__(self, facts: Facts, now: int) -> None:
+        self.open_runs = dict(facts.open_runs)
+        self.gates = SharedGates(dict(facts.gates))
+        self.limits = facts.limits
+        self.outage = facts.outage
+        self.pace = facts.pace.at(now, facts.limits)
+
+    def results(self, plans: Sequence[Plan]) -> Plans:
+        gates = self.gates
+        return Plans(plans, gates.changed, gates.changes, self.outage, self.pace)
+
+
+class Draft:
+    """The plan of one schedule while it is made."""
+
+    added: Sequence[Run] = ()
+    passed: Sequence[PassedOver] = ()
+    released: Sequence[Run] = ()
+    closed: Sequence[Run] = ()
+    cancelled: Sequence[Run] = ()
+    closes: Reason | None = None
+    wakes: Sequence[int] = ()
+
+    def __init__(self, schedule: Schedule, commons: Commons, now: int) -> None:
+        self.schedule = schedule
+        self.specification: Specification = schedule.specification
+        self.commons = commons
+        self.now = now
+        self.scope = self.specification.scope(schedule.id)
+        self.open_runs: Sequence[Run] = commons.open_runs.get(self.scope, ())
+
+    @property
+    def gate(self) -> Gate | None:
+        key = self.specification.gate_key(self.schedule.key)
+        return None if key is None else self.commons.gates[key]
+
+    @property
+    def own_open_runs(self) -> list[Run]:
+        return [run for run in self.open_runs if run.schedule_id == self.schedule.id]
+
+    def put_gate(self, gate: Gate, run_id: str | None) -> None:
+        self.commons.gates.put(gate, self.now, run_id)
+
+    def pass_over(self, slots: Sequence[int], reason: Reason) -> None:
+        if slots:
+            self.passed = [*self.passed, *(PassedOver(slot, slot, 1, reason) for slot in slots)]
+
+    def newest(self, slots: Sequence[int], room: int | None, reason: Reason) -> Sequence[int]:
+        """So many of the newest; the others are passed over."""
+        if room is None or room >= len(slots):
+            return slots
+        split = len(slots) - room
+        self.pass_over(slots[:split], reason)
+        return slots[split:]
+
+    def oldest(self, slots: Sequence[int], room: int, reason: Reason) -> Sequence[int]:
+        """So many of the oldest; the others are passed over."""
+        if room >= len(slots):
+            return slots
+        self.pass_over(slots[room:], reason)
+        return slots[:room]
+
+    def add(self, runs: Sequence[Run]) -> None:
+        self.added = [*self.added, *runs]
+        self.open_runs = [*self.open_runs, *runs]
+
+    def release(self, run: Run) -> Run:
+        """Its turn has come."""
+        queued = run._replace(
+            state=moved_run(run, RunEvent.RELEASE),
+            ready_at=max(run.ready_at, self.now),
+        )
+        self.released = [*self.released, queued]
+        self._exchange(run, queued)
+        return queued
+
+    def cancel(self, run: Run, reason: Reason) -> None:
+        """A run that waits is closed; one that runs is asked to stop."""
+        if run.state is not State.RUNNING:
+            self.close(run, RunEvent.CANCEL, reason)
+            return
+        asked = run._replace(cancel=reason)
+        self.cancelled = [*self.cancelled, asked]
+        self._exchange(run, asked)
+
+    def close(self, run: Run, event: RunEvent, reason: Reason) -> None:
+        """A waiting run never starts; if it was the probe, its gate has no verdict."""
+        state = moved_run(run, event)
+        closed = run._replace(state=state, reason=reason, finished_at=self.now)
+        self.closed = [*self.closed, closed]
+        self.open_runs = [each for each in self.open_runs if each != run]
+        gate, breaker = self.gate, self.specification.breaker
+        if gate is not None and breaker is not None and gate.probe == run.id:
+            self.put_gate(reopened(gate, breaker, self.now), run.id)
+
+    def wake(self, schedule_id: int) -> None:
+        """Another schedule has something to do."""
+        if schedule_id != self.schedule.id and schedule_id not in self.wakes:
+            self.wakes = [*self.wakes, schedule_id]
+
+    def _exchange(self, run: Run, changed: Run) -> None:
+        self.open_runs = [changed if each == run else each for each in self.open_runs]
+
+    def close_waiting(self, reason: Reason) -> None:
+        """All of the schedule's own that have not started."""
+        self.closes = reason
+        self.open_runs = [
+            run
+            for run in self.open_runs
+            if run.state is State.RUNNING or run.schedule_id != self.schedule.id
+        ]
+        gate, breaker = self.gate, self.specification.breaker
+        if gate is not None and breaker is not None and is_probe_of(gate, self.schedule.id):
+            self.put_gate(reopened(gate, breaker, self.now), gate.probe)
+        if (head := next_in_line(self.open_runs)) is not None:
+            self.wake(head.schedule_id)
+
+    def plan(self) -> Plan:
+        """As decided; what others in the batch must know is noted in what they share."""
+        if self.specification.shares_scope:
+            self.commons.open_runs[self.scope] = self.open_runs
+        schedule = self.schedule
+        if self.passed or schedule.passed is not None:
+            ran = [run.slot for run in self.added if run.kind is Kind.SLOT]
+            self.passed, passed = folded(self.passed, ran, schedule.passed)
+            schedule = schedule._replace(passed=passed)
+        return Plan(
+            schedule,
+            self.added,
+            self.passed,
+            self.released,
+            self.closed,
+            self.cancelled,
+            self.closes,
+            self.wakes,
+        )

@@ -1,0 +1,161 @@
+"""Fields: how each field of a schedule is read from what a person wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quarterjack.errors import InvalidSpecification, Problems
+from quarterjack.rules.catch_up import CatchUpPolicy
+from quarterjack.rules.execution import Execution
+from quarterjack.rules.first_run import FirstRun
+from quarterjack.rules.gate import Breaker
+from quarterjack.rules.overlap import IfRunning
+from quarterjack.rules.retry import Backoff, OnExhausted
+from quarterjack.rules.windows import OnConstraint
+from quarterjack.rules.words import Word
+from quarterjack.times import Window
+from quarterjack.times.durations import read_duration
+from quarterjack.times.reading import read_whole_number, read_word
+from quarterjack.times.zones import zone_name
+
+PAYLOAD_MAX = 1_000_000
+_MANY = 1_000_000
+
+Reader = Callable[[Any, str], Any]
+"""From a value and the name of its field."""
+
+
+def _word(words: type[Word]) -> Reader:
+    return lambda value, field: words(read_word(value, tuple(words), field))
+
+
+def _number(low: int, high: int, *instead: str) -> Reader:
+    """A whole number, or a word that stands for none."""
+
+    def read(value: object, field: str) -> int | None:
+        if value in instead:
+            return None
+        if instead and not isinstance(value, int):
+            remedy = f"give a whole number, or {' or '.join(instead)}"
+            raise InvalidSpecification.because(field, value, "is no number", remedy)
+        return read_whole_number(value, low, high, field)
+
+    return read
+
+
+def _duration(value: object, field: str) -> int:
+    return read_duration(value, field)
+
+
+def _duration_or(*nothing: object) -> Reader:
+    """A duration, or something that stands for none."""
+    return lambda value, field: None if value in nothing else read_duration(value, field)
+
+
+def _flag(value: object, field: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    remedy = "write true or false"
+    raise InvalidSpecification.because(field, value, "is neither true nor false", remedy)
+
+
+def _text(value: object, field: str) -> str:
+    if isinstance(value, str) and value.strip():
+        return value
+    raise InvalidSpecification.because(field, value, "is no text", "give some, or leave it out")
+
+
+def _optional(read: Reader) -> Reader:
+    return lambda value, field: None if value is None else read(value, field)
+
+
+def _hours(value: object, _field: str) -> str | None:
+    return Window(only_between=value).only_between  # type: ignore[arg-type]
+
+
+def _days(value: Any, _field: str) -> tuple[Any, ...]:
+    return tuple(Window(not_on=value).not_on)
+
+
+def _breaker(value: object, field: str) -> Breaker | None:
+    if value in (None, False, "off"):
+        return None
+    parts: dict[str, tuple[object, Reader]] = {
+        "threshold": (3, _number(1, _MANY)),
+        "reset_after": ("30m", _duration),
+        "name": (None, _optional(_text)),
+    }
+    if not isinstance(value, Mapping) or not value.keys() <= parts.keys():
+        remedy = "write {threshold: 3, reset_after: 30m}, with a name to share it, or off"
+        raise InvalidSpecification.because(field, value, "is no breaker", remedy)
+    problems = Problems(InvalidSpecification)
+    read: dict[str, Any] = {}
+    for part, (default, reader) in parts.items():
+        with problems:
+            read[part] = reader(value.get(part, default), f"{field}.{part}")
+    problems.refuse_if_any()
+    return Breaker(**read)
+
+
+def _payload(value: object, field: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        remedy = "give a JSON object"
+        raise InvalidSpecification.because(field, value, "is no mapping", remedy)
+    try:
+        size = len(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = f"is not JSON ({error})"
+        remedy = "use text, numbers, true, false, null, lists and mappings"
+        raise InvalidSpecification.because(field, value, reason, remedy) from None
+    if size > PAYLOAD_MAX:
+        reason, remedy = f"is {size} bytes long", f"use at most {PAYLOAD_MAX}"
+        raise InvalidSpecification.because(field, value, reason, remedy)
+    return value
+
+
+def _tags(value: Any, field: str) -> tuple[str, ...]:
+    right = isinstance(value, list | tuple) and all(isinstance(tag, str) and tag for tag in value)
+    if right and len(set(value)) == len(value):
+        return tuple(value)
+    remedy = "write a list of different words, such as [nightly, billing]"
+    raise InvalidSpecification.because(field, value, "is no list of labels", remedy)
+
+
+READERS: Mapping[str, Reader] = {
+    "name": _optional(_text),
+    "description": _optional(_text),
+    "tags": _tags,
+    "payload": _payload,
+    "timezone": lambda value, _field: zone_name(value),
+    "only_between": _hours,
+    "not_on": _days,
+    "on_constraint": _word(OnConstraint),
+    "jitter": _duration_or(0, "0s"),
+    "catch_up": _word(CatchUpPolicy),
+    "grace": _duration,
+    "catch_up_window": _duration_or(None),
+    "max_catch_up_runs": _number(1, 10_000),
+    "if_running": _word(IfRunning),
+    "queue_limit": _number(1, _MANY),
+    "max_retries": _number(0, _MANY, "endless"),
+    "retry_delay": _duration_or(None),
+    "retry_backoff": _word(Backoff),
+    "slot_preempts_retry": _flag,
+    "on_exhausted": _word(OnExhausted),
+    "circuit_breaker": _breaker,
+    "max_outstanding_polls": _number(0, _MANY),
+    "max_consecutive_errors": _number(0, _MANY),
+    "total_repeats": _number(0, _MANY),
+    "timeout": _duration_or("none"),
+    "execution": _word(Execution),
+    "first_run": _word(FirstRun),
+    "delete_after_run": _flag,
+    "enabled": _flag,
+    "priority": _number(-_MANY, _MANY),
+    "queue": _text,
+}
+"""Every field beside the recurrence and the target."""

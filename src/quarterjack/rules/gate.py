@@ -1,0 +1,93 @@
+"""Gate: what several schedules share. Its circuit breaker, and how many polls are outstanding.
+
+The breaker opens after `threshold` failures in a row. While it is open, slots are skipped. After
+`reset_after` it lets exactly one run through, across all schedules and nodes: the probe. Success
+closes it; a failure, or no verdict at all (cancelled, lost, closed before it started), opens it
+anew. Only runs made by slots count, and while it is not closed only the probe does.
+
+Polls: of the runs that slots made for a plugin's command `poll`, at most `max_outstanding_polls`
+are queued or running. `cancel` makes room itself, and so passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from quarterjack.rules.model import Ending, Gate, GateState, Kind, Outcome, Run
+from quarterjack.rules.reasons import Reason
+from quarterjack.rules.states import State
+from quarterjack.times.instants import MINUTE
+
+RECHECK = MINUTE
+"""How soon a held run looks again while another one is the probe."""
+
+
+class Breaker(NamedTuple):
+    threshold: int
+    reset_after: int
+    name: str | None = None
+    """A key of its own, to share it between other schedules than those of a plugin's command."""
+
+
+def refusal(gate: Gate, now: int) -> Reason | None:
+    """Why no run may pass now."""
+    if gate.state is GateState.CLOSED:
+        return None
+    if gate.state is GateState.HALF_OPEN:
+        return Reason.BREAKER_PROBING
+    return None if may_probe(gate, now) else Reason.BREAKER_OPEN
+
+
+def may_probe(gate: Gate, now: int) -> bool:
+    """Is it open, and time for exactly one run?"""
+    return gate.state is GateState.OPEN and gate.until is not None and now >= gate.until
+
+
+def passed_by(gate: Gate, run: Run, now: int) -> Gate:
+    """The gate after this run was let through: it becomes the probe, if it is time for one."""
+    if not may_probe(gate, now):
+        return gate
+    return gate._replace(state=GateState.HALF_OPEN, until=None, probe=run.id)
+
+
+def looks_again_at(gate: Gate, now: int) -> int:
+    """When a run that had to wait may try again."""
+    return gate.until if gate.until is not None else now + RECHECK
+
+
+def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
+    """The gate after an attempt of this run."""
+    if run.kind is not Kind.SLOT:
+        return gate
+    if gate.state is not GateState.CLOSED:
+        if gate.probe != run.id:
+            return gate
+        if outcome.ending is Ending.SUCCEEDED:
+            return Gate(gate.key)
+        return reopened(gate, breaker, outcome.at, failed=_is_failure(outcome))
+    if outcome.ending is Ending.SUCCEEDED:
+        return gate._replace(failures=0) if gate.failures else gate
+    if not _is_failure(outcome):
+        return gate
+    if gate.failures + 1 >= breaker.threshold:
+        return reopened(gate, breaker, outcome.at, failed=True)
+    return gate._replace(failures=gate.failures + 1)
+
+
+def reopened(gate: Gate, breaker: Breaker, now: int, *, failed: bool = False) -> Gate:
+    """Open, from now on."""
+    return Gate(gate.key, GateState.OPEN, gate.failures + failed, now + breaker.reset_after)
+
+
+def is_probe_of(gate: Gate, schedule_id: int) -> bool:
+    """Does a run of this schedule decide?"""
+    return gate.probe is not None and gate.probe.partition("-")[0] == str(schedule_id)
+
+
+def outstanding_polls(open_runs: Iterable[Run]) -> int:
+    return sum(run.kind is Kind.SLOT and run.state is not State.HELD for run in open_runs)
+
+
+def _is_failure(outcome: Outcome) -> bool:
+    return outcome.ending is Ending.FAILED or outcome.ending is Ending.TIMED_OUT

@@ -1,0 +1,266 @@
+"""The values that decisions are made of: facts as they are stored, and what is decided from them.
+
+They are tuples with names: frozen, cheap to make, and as a store reads and writes them. Instants
+are integers, microseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from quarterjack.rules.limits import Limits, Outage, Pace
+from quarterjack.rules.reasons import MISSED, Reason
+from quarterjack.rules.states import State, Status
+from quarterjack.rules.words import Word
+
+if TYPE_CHECKING:
+    from quarterjack.rules.specification import Specification
+
+
+class Kind(Word):
+    """Who asked for a run: the schedule itself, a person, or a backfill."""
+
+    SLOT = "slot"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+
+
+class PassedOver(NamedTuple):
+    """Neighbouring slots that did not run for one reason: one row, known by its first slot."""
+
+    first: int
+    last: int
+    count: int  # type: ignore[assignment]  # not the method of a tuple
+    reason: Reason
+
+    @property
+    def state(self) -> State:
+        return State.MISSED if self.reason in MISSED else State.SKIPPED
+
+
+class Backfill(NamedTuple):
+    """Slots in (cursor, until] that a person wants to have run."""
+
+    request: int
+    cursor: int
+    until: int
+
+
+class Schedule(NamedTuple):
+    """What a person wrote, and how far it has come."""
+
+    id: int
+    key: str
+    specification: Specification
+    created_at: int
+    anchor_at: int
+    """From where `every` and `after` count: creation, the last resume, or the end of a run."""
+    cursor: int
+    version: int = 1
+    status: Status = Status.ACTIVE
+    status_reason: str | None = None
+    paused_by: str | None = None
+    paused_until: int | None = None
+    next_slot: int | None = None
+    wake_at: int | None = None
+    planned_count: int = 0
+    run_count: int = 0
+    current_repeat: int = 0
+    current_retry: int = 0
+    error_count: int = 0
+    consecutive_errors: int = 0
+    last_error: str | None = None
+    last_result: str | None = None
+    last_run_id: str | None = None
+    last_fired_at: int | None = None
+    last_success_at: int | None = None
+    last_success_run_id: str | None = None
+    last_failure_at: int | None = None
+    passed: PassedOver | None = None
+    """The row that the next slot may join: nothing has run since."""
+    backfill: Backfill | None = None
+
+
+class Run(NamedTuple):
+    """One intended execution."""
+
+    schedule_id: int
+    number: int
+    kind: Kind
+    slot: int
+    ready_at: int
+    planned_at: int
+    scope: str
+    """Among which runs it must not overlap."""
+    version: int = 1
+    request: int = 0
+    state: State = State.QUEUED
+    reason: Reason | None = None
+    priority: int = 0
+    queue: str = "default"
+    caught_up: bool = False
+    attempt: int = 0
+    failures: int = 0
+    losses: int = 0
+    worker: str | None = None
+    started_at: int | None = None
+    lease_until: int | None = None
+    finished_at: int | None = None
+    cancel: Reason | None = None
+    """Why its attempt is asked to stop."""
+    error: str | None = None
+    result: Any = None
+
+    @property
+    def id(self) -> str:
+        """The idempotency key of all its attempts."""
+        return f"{self.schedule_id}-{self.number}"
+
+    @property
+    def waits_to_retry(self) -> bool:
+        return self.failures > 0 and self.state is not State.RUNNING
+
+
+class Ending(Word):
+    """How an attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+class Outcome(NamedTuple):
+    """How an attempt ended, and what the work said. One that was `handed_back` by a worker that
+    stops is lost as well, but no sign of poison."""
+
+    ending: Ending
+    at: int
+    error: str | None = None
+    result: Any = None
+    retryable: bool = True
+    handed_back: bool = False
+
+
+class Attempt(NamedTuple):
+    """One try of a run by one worker; a row of its own once the run goes on after it."""
+
+    run_id: str
+    number: int
+    worker: str | None
+    started_at: int | None
+    outcome: Outcome
+
+
+class GateState(Word):
+    """Of a circuit breaker."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+class Gate(NamedTuple):
+    """What several schedules share: a circuit breaker."""
+
+    key: str
+    state: GateState = GateState.CLOSED
+    failures: int = 0
+    until: int | None = None
+    """Until when it stays open."""
+    probe: str | None = None
+    """The run that decides whether a half-open one closes."""
+
+
+class GateChange(NamedTuple):
+    """One row of a gate's history."""
+
+    key: str
+    at: int
+    before: GateState
+    after: GateState
+    failures: int
+    run_id: str | None
+
+
+class Facts(NamedTuple):
+    """All that planning needs to know, read in one transaction. Schedules stand in the order in
+    which they came due. Open runs are by scope, as far as a specification `reads_open_runs`."""
+
+    schedules: Sequence[Schedule]
+    open_runs: Mapping[str, Sequence[Run]] = {}
+    gates: Mapping[str, Gate] = {}
+    limits: Limits = Limits()
+    outage: Outage | None = None
+    pace: Pace = Pace()
+
+
+class Plan(NamedTuple):
+    """The decision for one schedule at one `now`; carried out in the order of the fields."""
+
+    schedule: Schedule
+    """As it is afterwards: its cursor, next wake, counters and status."""
+    added: Sequence[Run] = ()
+    passed: Sequence[PassedOver] = ()
+    released: Sequence[Run] = ()
+    """Held ones, which are queued now."""
+    closed: Sequence[Run] = ()
+    """Waiting ones, which never start."""
+    cancelled: Sequence[Run] = ()
+    """Running ones, which are asked to stop."""
+    closes: Reason | None = None
+    """Every run of the schedule that still waits is skipped, for this reason."""
+    wakes: Sequence[int] = ()
+    """Other schedules that have something to release, by id."""
+    deleted: bool = False
+
+    @property
+    def cursor(self) -> int:
+        return self.schedule.cursor
+
+    @property
+    def wake_at(self) -> int | None:
+        return self.schedule.wake_at
+
+
+class Plans(NamedTuple):
+    """The decisions for a batch, and what they share: gates and budgets as they are afterwards."""
+
+    plans: Sequence[Plan]
+    gates: Mapping[str, Gate]
+    gate_changes: Sequence[GateChange]
+    outage: Outage | None
+    pace: Pace
+
+
+class Ended(NamedTuple):
+    """An attempt that ended: its run as it stood, under which specification, and how."""
+
+    run: Run
+    specification: Specification
+    outcome: Outcome
+
+
+class Settlement(NamedTuple):
+    """What becomes of a run and its schedule after an outcome."""
+
+    run: Run
+    schedule: Schedule
+    attempt: Attempt | None = None
+    """A row to keep, if the run goes on."""
+    closes: Reason | None = None
+    """Every run of the schedule that still waits is skipped, for this reason."""
+    wakes: int | None = None
+    """Another schedule that has something to release, by id."""
+    deletes: bool = False
+    """The schedule has served its purpose."""
+
+
+class Settlements(NamedTuple):
+    """The decisions for a batch, and the gates as they are afterwards."""
+
+    settlements: Sequence[Settlement]
+    gates: Mapping[str, Gate]
+    gate_changes: Sequence[GateChange]

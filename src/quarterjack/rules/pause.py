@@ -1,0 +1,65 @@
+"""Pause and resume, by a person or by itself.
+
+A schedule pauses itself after `max_consecutive_errors` failed attempts in a row (0 is never). A
+success or a resume resets that count; failures of manual runs do not count. A paused schedule
+names no slots, so a resume replays nothing: `every` counts anew from it, unless it has a
+`start_at`; all others keep their slots. A one-shot whose instant has passed fires at once.
+"""
+
+from __future__ import annotations
+
+from quarterjack.rules.anchors import counts_anew_on_resume, slots_of
+from quarterjack.rules.model import Schedule
+from quarterjack.rules.reasons import Reason
+from quarterjack.rules.states import ScheduleEvent, moved_schedule
+
+BY_ITSELF = "quarterjack"
+
+
+def has_too_many_errors(schedule: Schedule) -> bool:
+    most = schedule.specification.max_consecutive_errors
+    return 0 < most <= schedule.consecutive_errors
+
+
+def paused(schedule: Schedule, reason: str | None, *, by: str, until: int | None) -> Schedule:
+    """Resting, with all its counters; woken only when the pause ends by itself."""
+    return schedule._replace(
+        status=moved_schedule(schedule, ScheduleEvent.PAUSE),
+        status_reason=reason,
+        paused_by=by,
+        paused_until=until,
+        next_slot=None,
+        wake_at=until,
+        passed=None,
+    )
+
+
+def pauses_itself(schedule: Schedule, reason: Reason) -> Schedule:
+    """Until a person resumes it."""
+    return paused(schedule, reason, by=BY_ITSELF, until=None)
+
+
+def resumed(schedule: Schedule, now: int) -> Schedule:
+    """Active again from now on."""
+    active = schedule._replace(
+        status=moved_schedule(schedule, ScheduleEvent.RESUME),
+        status_reason=None,
+        paused_by=None,
+        paused_until=None,
+        consecutive_errors=0,
+    )
+    return counted_from(active, now)
+
+
+def counted_from(schedule: Schedule, now: int) -> Schedule:
+    """Nothing before now is due any more, but for a one-shot that never fired."""
+    specification = schedule.specification
+    anew = counts_anew_on_resume(specification.recurrence)
+    schedule = schedule._replace(
+        anchor_at=now if anew else schedule.anchor_at,
+        cursor=schedule.cursor if specification.once else max(schedule.cursor, now),
+        passed=None,
+    )
+    following = slots_of(schedule).after(schedule.cursor)
+    # Even if nothing follows, the planner must look once: it finds out that the schedule is done.
+    return schedule._replace(next_slot=following, wake_at=now if following is None else following)

@@ -1,0 +1,278 @@
+"""Settle: what becomes of a run and its schedule after one attempt, however that attempt ended.
+
+`settle` folds over a batch: several attempts of one schedule may have ended, and gates are shared.
+A run keeps the specification it was planned with; what concerns the schedule as a whole (repeats,
+errors, anchor) follows the current one. Manual runs and backfills count for neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from quarterjack.rules.anchors import anchored_at
+from quarterjack.rules.draft import SharedGates
+from quarterjack.rules.gate import is_probe_of, judged, looks_again_at, refusal, reopened
+from quarterjack.rules.model import (
+    Attempt,
+    Ended,
+    Ending,
+    Gate,
+    Kind,
+    Outcome,
+    Run,
+    Schedule,
+    Settlement,
+    Settlements,
+)
+from quarterjack.rules.overlap import next_in_line
+from quarterjack.rules.pause import has_too_many_errors, pauses_itself
+from quarterjack.rules.reasons import Reason
+from quarterjack.rules.repeats import repeats_used_up
+from quarterjack.rules.retry import OnExhausted
+from quarterjack.rules.specification import Specification
+from quarterjack.rules.states import (
+    RunEvent,
+    ScheduleEvent,
+    State,
+    Status,
+    moved_run,
+    moved_schedule,
+)
+
+
+def settle(
+    ended: Sequence[Ended],
+    schedules: Mapping[int, Schedule],
+    gates: Mapping[str, Gate],
+    held: Mapping[str, Sequence[Run]],
+    now: int,
+) -> Settlements:
+    """The settlement of each attempt, in order; each shows its schedule as it is after that one.
+    `held` are, by scope, the first held run of each schedule that has one."""
+    shared = SharedGates(dict(gates))
+    latest = dict(schedules)
+    settlements = []
+    for each in ended:
+        run = each.run
+        settlement = _settle_one(each, latest[run.schedule_id], shared, held.get(run.scope), now)
+        latest[run.schedule_id] = settlement.schedule
+        settlements.append(settlement)
+    return Settlements(settlements, shared.changed, shared.changes)
+
+
+class Follows(NamedTuple):
+    """What follows for the run: it is closed by an event, or goes on when it is ready again."""
+
+    event: RunEvent
+    reason: Reason | None = None
+    ready_at: int | None = None
+
+
+_CLOSING = {
+    Ending.SUCCEEDED: RunEvent.SUCCEED,
+    Ending.FAILED: RunEvent.FAIL,
+    Ending.TIMED_OUT: RunEvent.TIME_OUT,
+    Ending.CANCELLED: RunEvent.CANCEL,
+    Ending.LOST: RunEvent.LOSE,
+}
+
+
+def _settle_one(
+    ended: Ended, schedule: Schedule, gates: SharedGates, held: Sequence[Run] | None, now: int
+) -> Settlement:
+    run, specification, outcome = ended
+    if run.cancel is not None and outcome.ending is not Ending.SUCCEEDED:
+        outcome = outcome._replace(ending=Ending.CANCELLED)
+    follows = _by_policy(run, specification, outcome)
+    goes_on = follows.ready_at is not None
+    schedule = _counted(schedule, run, outcome, goes_on=goes_on)
+    if goes_on and (stopped := _stopped_by_schedule(schedule, run)) is not None:
+        follows, goes_on = Follows(_CLOSING[outcome.ending], stopped), False
+    gate = _past_its_gate(gates, schedule, run, specification, outcome)
+    if goes_on:
+        return _go_on(run, schedule, outcome, follows, gate, now)
+    run = _closed(run, outcome, follows)
+    return _end(run, schedule, specification, gates, gate, held, now)
+
+
+def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Follows:
+    """What the run's own policies say."""
+    ending, event = outcome.ending, _CLOSING[outcome.ending]
+    if ending is Ending.SUCCEEDED:
+        return Follows(event)
+    if ending is Ending.CANCELLED:
+        return Follows(event, run.cancel or Reason.REQUESTED)
+    if ending is Ending.LOST:
+        losses = run.losses + (not outcome.handed_back)
+        if specification.execution.goes_on_after(losses):
+            return Follows(RunEvent.TRY_AGAIN, None, outcome.at)
+        return Follows(event, Reason.WORKER_LOST)
+    retry, failures = specification.retry, run.failures + 1
+    if not outcome.retryable:
+        return Follows(event, Reason.NOT_RETRYABLE)
+    if not retry.allows(failures):
+        return Follows(event, Reason.EXHAUSTED if retry.retries_max else None)
+    return Follows(RunEvent.TRY_AGAIN, None, outcome.at + retry.delay_after(failures))
+
+
+def _stopped_by_schedule(schedule: Schedule, run: Run) -> Reason | None:
+    """Why a run that could go on must not."""
+    if schedule.status is not Status.ACTIVE:
+        return Reason.INACTIVE
+    if run.kind is Kind.SLOT and has_too_many_errors(schedule):
+        return Reason.CONSECUTIVE_ERRORS
+    return None
+
+
+def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -> Schedule:
+    """The schedule's counters. A loss counts once the run is lost for good."""
+    by_slot = run.kind is Kind.SLOT
+    ending = outcome.ending
+    if ending is Ending.SUCCEEDED:
+        return schedule._replace(
+            run_count=schedule.run_count + 1,
+            current_repeat=schedule.current_repeat + by_slot,
+            current_retry=0 if by_slot else schedule.current_retry,
+            consecutive_errors=0,
+            last_result="ok",
+            last_success_at=outcome.at,
+            last_success_run_id=run.id,
+        )
+    if ending is Ending.CANCELLED or (ending is Ending.LOST and goes_on):
+        return schedule
+    return schedule._replace(
+        error_count=schedule.error_count + 1,
+        current_retry=run.failures + 1 if by_slot else schedule.current_retry,
+        consecutive_errors=schedule.consecutive_errors + by_slot,
+        last_error=outcome.error or Reason.WORKER_LOST.meaning,
+        last_result="error",
+        last_failure_at=outcome.at,
+    )
+
+
+def _past_its_gate(
+    gates: SharedGates,
+    schedule: Schedule,
+    run: Run,
+    specification: Specification,
+    outcome: Outcome,
+) -> Gate | None:
+    """The run's gate, after what this outcome says about it."""
+    breaker, key = specification.breaker, specification.gate_key(schedule.key)
+    if breaker is None or key is None:
+        return None
+    gate = judged(gates[key], breaker, run, outcome)
+    gates.put(gate, outcome.at, run.id)
+    return gate
+
+
+def _go_on(
+    run: Run, schedule: Schedule, outcome: Outcome, follows: Follows, gate: Gate | None, now: int
+) -> Settlement:
+    """Queued for another attempt; held, if its gate would not let it through."""
+    attempt = Attempt(run.id, run.attempt, run.worker, run.started_at, outcome)
+    waits = gate is not None and run.kind is Kind.SLOT and refusal(gate, now) is not None
+    event = RunEvent.HOLD if waits else follows.event
+    lost = outcome.ending is Ending.LOST
+    run = run._replace(
+        state=moved_run(run, event),
+        ready_at=follows.ready_at or outcome.at,
+        failures=run.failures + (not lost),
+        losses=run.losses + (lost and not outcome.handed_back),
+        worker=None,
+        lease_until=None,
+        error=outcome.error,
+    )
+    if waits and gate is not None:
+        schedule = _woken(schedule, looks_again_at(gate, now))
+    return Settlement(run, schedule, attempt)
+
+
+def _closed(run: Run, outcome: Outcome, follows: Follows) -> Run:
+    failed = follows.event is RunEvent.FAIL or follows.event is RunEvent.TIME_OUT
+    return run._replace(
+        state=moved_run(run, follows.event),
+        reason=follows.reason,
+        failures=run.failures + failed,
+        losses=run.losses + (follows.event is RunEvent.LOSE),
+        finished_at=outcome.at,
+        error=outcome.error,
+        result=outcome.result,
+    )
+
+
+def _end(
+    run: Run,
+    schedule: Schedule,
+    specification: Specification,
+    gates: SharedGates,
+    gate: Gate | None,
+    held: Sequence[Run] | None,
+    now: int,
+) -> Settlement:
+    """The run is closed: what that means for its schedule, and whose turn it is."""
+    was_active = schedule.status is Status.ACTIVE
+    if was_active and run.kind is Kind.SLOT:
+        schedule = _after_its_run(schedule, run, specification)
+    deletes = specification.delete_after_run and run.kind is Kind.SLOT
+    closes: Reason | None = None
+    if deletes:
+        closes = Reason.DELETED
+    elif was_active and schedule.status is not Status.ACTIVE:
+        closes = Reason.PAUSED if schedule.status is Status.PAUSED else Reason.INACTIVE
+    breaker = specification.breaker
+    if closes and gate is not None and breaker is not None and is_probe_of(gate, schedule.id):
+        gates.put(reopened(gate, breaker, now), now, gate.probe)
+    wakes: int | None = None
+    if held:
+        still_held = [each for each in held if not closes or each.schedule_id != schedule.id]
+        head = next_in_line(still_held)
+        if head is not None and head.schedule_id != schedule.id:
+            wakes = head.schedule_id
+        elif head is not None:
+            schedule = _woken(schedule, now)
+    if schedule.backfill is not None:
+        schedule = _woken(schedule, now)
+    return Settlement(run, schedule, None, closes, wakes, deletes)
+
+
+def _after_its_run(schedule: Schedule, run: Run, specification: Specification) -> Schedule:
+    """The schedule after a run that one of its slots made."""
+    failed = run.state is State.FAILED or run.state is State.TIMED_OUT
+    exhausted = failed and run.reason is not Reason.CONSECUTIVE_ERRORS
+    if exhausted and specification.retry.on_exhausted is OnExhausted.DEAD:
+        return _over(schedule, ScheduleEvent.DIE, Reason.EXHAUSTED)
+    if exhausted and specification.retry.on_exhausted is OnExhausted.PAUSE:
+        return pauses_itself(schedule, Reason.EXHAUSTED)
+    if has_too_many_errors(schedule):
+        return pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
+    if repeats_used_up(schedule):
+        return _over(schedule, ScheduleEvent.FINISH, Reason.REPEATS)
+    if schedule.current_retry:
+        schedule = schedule._replace(current_retry=0)
+    if schedule.specification.completion and run.finished_at is not None:
+        return anchored_at(schedule, run.finished_at)
+    if schedule.next_slot is not None:
+        return schedule
+    if schedule.specification.once:
+        return _over(schedule, ScheduleEvent.FINISH, Reason.NO_MORE_SLOTS)
+    return _woken(schedule, run.finished_at or 0)  # the planner finds out whether it is done
+
+
+def _over(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
+    return schedule._replace(
+        status=moved_schedule(schedule, event),
+        status_reason=reason,
+        next_slot=None,
+        wake_at=None,
+        passed=None,
+    )
+
+
+def _woken(schedule: Schedule, at: int) -> Schedule:
+    """Woken by then at the latest, if it sleeps at all."""
+    if schedule.status is not Status.ACTIVE:
+        return schedule
+    wake = schedule.wake_at
+    return schedule._replace(wake_at=at if wake is None else min(wake, at))

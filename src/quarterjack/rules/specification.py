@@ -1,0 +1,181 @@
+"""Specification: one immutable version of a schedule's definition, with every policy filled in.
+
+`rules.validation` makes one from what a person wrote; `to_json` is what is stored, and the same
+reader reads it back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from quarterjack.rules.anchors import counts_from_completion
+from quarterjack.rules.catch_up import CatchUp
+from quarterjack.rules.execution import Execution
+from quarterjack.rules.first_run import FirstRun
+from quarterjack.rules.gate import Breaker
+from quarterjack.rules.overlap import IfRunning, Overlap
+from quarterjack.rules.retry import Retry
+from quarterjack.rules.target import Target
+from quarterjack.rules.windows import OnConstraint
+from quarterjack.times import After, At, Recurrence, Window
+from quarterjack.times.durations import duration_text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Specification:
+    """When, what, and by which policies."""
+
+    recurrence: Recurrence
+    target: Target
+    payload: Mapping[str, Any]
+    name: str | None
+    description: str | None
+    tags: tuple[str, ...]
+    timezone: str
+    window: Window | None
+    on_constraint: OnConstraint
+    jitter: int
+    catch_up: CatchUp
+    overlap: Overlap
+    retry: Retry
+    breaker: Breaker | None
+    max_outstanding_polls: int
+    max_consecutive_errors: int
+    total_repeats: int
+    timeout: int | None
+    execution: Execution
+    first_run: FirstRun
+    delete_after_run: bool
+    enabled: bool
+    priority: int
+    queue: str
+
+    @cached_property
+    def once(self) -> bool:
+        """Does it name a single slot?"""
+        return isinstance(self.recurrence, At | After)
+
+    @cached_property
+    def completion(self) -> bool:
+        return counts_from_completion(self.recurrence)
+
+    @cached_property
+    def allows_overlap(self) -> bool:
+        return self.overlap.if_running is IfRunning.ALLOW
+
+    @cached_property
+    def polls_max(self) -> int:
+        """0 is any number."""
+        return self.max_outstanding_polls if self.target.is_poll else 0
+
+    @cached_property
+    def reads_open_runs(self) -> bool:
+        """Does planning depend on the runs that are open? If not, a store need not read them."""
+        return (
+            not self.allows_overlap
+            or self.once
+            or self.completion
+            or self.retry.preempted_by_slot
+            or self.breaker is not None
+            or self.polls_max > 0
+            or self.total_repeats > 0
+            or getattr(self.recurrence, "end_at", None) is not None
+        )
+
+    @cached_property
+    def shares_scope(self) -> bool:
+        """Is overlap judged together with other schedules?"""
+        return self.target.plugin_command is not None
+
+    @cached_property
+    def has_guards(self) -> bool:
+        """Can anything but open runs keep a slot from running?"""
+        limited = self.total_repeats > 0 or self.polls_max > 0
+        queued = self.overlap.if_running is IfRunning.QUEUE
+        return limited or queued or self.breaker is not None or self.retry.preempted_by_slot
+
+    def scope(self, schedule_id: int) -> str:
+        """Among which runs overlap is judged."""
+        return self.target.plugin_command or str(schedule_id)
+
+    def gate_key(self, key: str) -> str | None:
+        """The gate whose breaker it shares, if it has one."""
+        if self.breaker is None:
+            return None
+        return self.breaker.name or self.target.plugin_command or f"schedule/{key}"
+
+    def names_the_same_slots(self, other: Specification) -> bool:
+        """Are recurrence, zone, bounds and window the same? If not, an edit plans anew."""
+        return self._when() == other._when()
+
+    @cached_property
+    def configuration_hash(self) -> str:
+        """Changes exactly when the definition does."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """A flat mapping of plain JSON that stays the same, in the words that people write."""
+        return (
+            self._when()
+            | self.target.to_json()
+            | {
+                "payload": dict(self.payload),
+                "name": self.name,
+                "description": self.description,
+                "tags": list(self.tags),
+                "jitter": _text(self.jitter) or 0,
+                "catch_up": self.catch_up.policy.value,
+                "grace": _text(self.catch_up.grace),
+                "catch_up_window": _text(self.catch_up.window),
+                "max_catch_up_runs": self.catch_up.runs_max,
+                "if_running": self.overlap.if_running.value,
+                "queue_limit": self.overlap.queue_limit,
+                "max_retries": self._retries(),
+                "retry_delay": _text(self.retry.delay),
+                "retry_backoff": self.retry.backoff.value,
+                "slot_preempts_retry": self.retry.preempted_by_slot,
+                "on_exhausted": self.retry.on_exhausted.value,
+                "circuit_breaker": self._breaker(),
+                "max_outstanding_polls": self.max_outstanding_polls,
+                "max_consecutive_errors": self.max_consecutive_errors,
+                "total_repeats": self.total_repeats,
+                "timeout": _text(self.timeout) or "none",
+                "execution": self.execution.value,
+                "first_run": self.first_run.value,
+                "delete_after_run": self.delete_after_run,
+                "enabled": self.enabled,
+                "priority": self.priority,
+                "queue": self.queue,
+            }
+        )
+
+    def _when(self) -> dict[str, Any]:
+        window = self.window
+        return self.recurrence.to_json() | {
+            "timezone": self.timezone,
+            "only_between": window.only_between if window else None,
+            "not_on": list(window.not_on) if window else [],
+            "on_constraint": self.on_constraint.value,
+        }
+
+    def _retries(self) -> int | str:
+        return "endless" if self.retry.retries_max is None else self.retry.retries_max
+
+    def _breaker(self) -> dict[str, Any] | None:
+        if self.breaker is None:
+            return None
+        said: dict[str, Any] = {
+            "threshold": self.breaker.threshold,
+            "reset_after": _text(self.breaker.reset_after),
+        }
+        return said if self.breaker.name is None else said | {"name": self.breaker.name}
+
+
+def _text(duration: int | None) -> str | None:
+    return duration_text(duration) if duration else None

@@ -1,0 +1,148 @@
+"""Validation: from what a person wrote to a specification, or to every problem at once.
+
+Each field is looked up in layers: the general defaults, the preset, the service's own defaults,
+and what stands in the schedule itself. `rules.fields` reads each one, `rules.combinations` says
+what does not go together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from quarterjack.errors import Invalid, InvalidSpecification, Problems, shown
+from quarterjack.rules.catch_up import CatchUp
+from quarterjack.rules.combinations import COMBINATIONS, can_match
+from quarterjack.rules.fields import READERS
+from quarterjack.rules.first_run import FirstRun
+from quarterjack.rules.overlap import Overlap
+from quarterjack.rules.presets import GENERAL, preset_for
+from quarterjack.rules.retry import DELAY_DEFAULT, Retry
+from quarterjack.rules.specification import Specification
+from quarterjack.rules.target import TARGET_FIELDS, Target, read_target
+from quarterjack.times import Every, Recurrence, Window, parse
+from quarterjack.times.parse import NAMING_FIELDS, fields_beside
+from quarterjack.times.zones import zone_name
+
+_ALIASES = {"trigger_payload": "payload", "timeout_seconds": "timeout"}
+_WHEN = frozenset(NAMING_FIELDS).union(*(fields_beside(name) for name in NAMING_FIELDS)) - {"key"}
+FIELDS = frozenset(READERS) | TARGET_FIELDS | _WHEN | {"preset"}
+"""Every field that a schedule may have."""
+
+
+def read_specification(
+    mapping: Mapping[str, Any],
+    *,
+    key: str,
+    now: int,
+    preset: str | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Specification:
+    """The specification of the schedule with this key. `preset` and `defaults` are the service's;
+    `now` is from where it counts, if it counts from anywhere."""
+    problems = Problems(InvalidSpecification)
+    own = _own_fields(mapping, problems)
+    target: Target | None = None
+    layers = GENERAL
+    with problems:
+        target = read_target(own)
+    with problems:
+        named = own.get("preset", preset)
+        layers = {**GENERAL, **preset_for(named, target.kind if target else None)}
+    values = {**layers, **(defaults or {}), **own}
+    recurrence: Recurrence | None = None
+    with problems:
+        recurrence = _read_recurrence(own, values, key)
+    read: dict[str, Any] = {}
+    for field, reader in READERS.items():
+        with problems:
+            read[field] = reader(values.get(field), field)
+    if recurrence is not None and target is not None and read.keys() == READERS.keys():
+        specification = _composed(recurrence, target, read)
+        for check in COMBINATIONS:
+            with problems:
+                check(specification, own, now)
+        if not problems.found:
+            return specification
+    raise InvalidSpecification(f"schedule {shown(key)}", problems.found)
+
+
+def _own_fields(mapping: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """What stands in the schedule itself, under its one name; null is as good as nothing."""
+    own: dict[str, Any] = {}
+    for said, value in mapping.items():
+        name = _ALIASES.get(said, said)
+        with problems:
+            if name not in FIELDS:
+                raise _unknown(name, value)
+            if name in own:
+                reason = f"says the same as {name}"
+                raise InvalidSpecification.because(said, value, reason, "give either one")
+            if value is not None:
+                own[name] = f"{value}s" if said == "timeout_seconds" else value
+    return own
+
+
+def _unknown(name: object, value: object) -> Invalid:
+    near = get_close_matches(str(name), FIELDS, n=1)
+    remedy = f"did you mean {near[0]}?" if near else "see docs/policies.md for the fields"
+    return InvalidSpecification.because(str(name), value, "is no field of a schedule", remedy)
+
+
+def _read_recurrence(own: Mapping[str, Any], values: Mapping[str, Any], key: str) -> Recurrence:
+    """What a schedule says itself must fit its kind of recurrence; defaults may."""
+    named = [name for name in NAMING_FIELDS if name in own]
+    fitting = fields_beside(named[0]) if named else frozenset()
+    said = {name: value for name, value in values.items() if name in _WHEN & own.keys() | fitting}
+    return parse(said, timezone=zone_name(values["timezone"]), key=key)
+
+
+def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -> Specification:
+    """The policies from their fields."""
+    delay = read["retry_delay"] or (
+        recurrence.interval.nominal if isinstance(recurrence, Every) else DELAY_DEFAULT
+    )
+    first_run = read["first_run"]
+    if first_run is FirstRun.MATCH and not can_match(recurrence):
+        first_run = FirstRun.SLOT
+    window = Window(read["only_between"], read["not_on"], read["timezone"])
+    return Specification(
+        recurrence=recurrence,
+        target=target,
+        window=window if window.only_between or window.not_on else None,
+        jitter=read["jitter"] or 0,
+        catch_up=CatchUp(
+            read["catch_up"], read["grace"], read["catch_up_window"], read["max_catch_up_runs"]
+        ),
+        overlap=Overlap(read["if_running"], read["queue_limit"]),
+        retry=Retry(
+            retries_max=read["max_retries"],
+            delay=delay,
+            backoff=read["retry_backoff"],
+            preempted_by_slot=read["slot_preempts_retry"],
+            on_exhausted=read["on_exhausted"],
+        ),
+        breaker=read["circuit_breaker"],
+        first_run=first_run,
+        **{field: read[field] for field in _AS_THEY_ARE},
+    )
+
+
+_AS_THEY_ARE = (
+    "payload",
+    "name",
+    "description",
+    "tags",
+    "timezone",
+    "on_constraint",
+    "max_outstanding_polls",
+    "max_consecutive_errors",
+    "total_repeats",
+    "timeout",
+    "execution",
+    "delete_after_run",
+    "enabled",
+    "priority",
+    "queue",
+)
