@@ -9,9 +9,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 BIN := .venv/bin
 SEED ?= 1
+EXAMPLES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times fuzz oracle mutate lock clean
+.PHONY: help up test check bench bench-times fuzz oracle properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -70,6 +71,9 @@ fuzz: .venv/ready  ## a million hostile strings for the parsers
 
 oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over real minutes
 	@PYTHONPATH=tests $(BIN)/python -m times.oracle --seed $(SEED)
+
+properties: .venv/ready  ## the promises of the rules over EXAMPLES generated histories each
+	@EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q tests/rules/test_properties.py -n 2
 
 mutate: .venv-mutate/ready  ## mutation score of the pure parts
 	@.venv-mutate/bin/python tests/mutate.py

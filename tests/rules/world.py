@@ -138,8 +138,8 @@ class World:
         """Plan all that is due, until nothing is."""
         plans: list[Plan] = []
         for _ in range(200):
-            due = [s for s in self.schedules.values() if s.wake_at is not None]
-            due = sorted((s.wake_at, s.id) for s in due if s.wake_at <= self.now)  # type: ignore[misc]
+            wakes = [(s.wake_at, s.id) for s in self.schedules.values() if s.wake_at is not None]
+            due = sorted(wake for wake in wakes if wake[0] <= self.now)
             if not due:
                 return plans
             plans += self.plan([identity for _, identity in due])
@@ -255,6 +255,9 @@ class World:
         for run in (*plan.released, *plan.closed, *plan.cancelled):
             self._put(run)
         self._close_waiting(identity, plan.closes)
+        if plan.scope is not None:
+            for run in self.open(identity):
+                self._put(run._replace(scope=plan.scope))
         self._put_schedule(plan.schedule, edited=edited)
         for other in plan.wakes:
             self._wake(other)

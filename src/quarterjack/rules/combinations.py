@@ -10,7 +10,7 @@ from quarterjack.rules.execution import Execution
 from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.specification import Specification
 from quarterjack.rules.windows import OnConstraint
-from quarterjack.times import Recurrence
+from quarterjack.times import After, At, Recurrence
 from quarterjack.times.instants import EARLIEST
 from quarterjack.times.recurrence import WallRecurrence
 
@@ -34,11 +34,12 @@ def only_one_shots_are_deleted(specification: Specification, _own: object, _now:
         raise InvalidSpecification.because("delete_after_run", value, reason, remedy)
 
 
-def only_walls_can_match(specification: Specification, own: Mapping[str, Any], _now: int) -> None:
-    wanted = own.get("first_run") == FirstRun.MATCH
-    if wanted and not can_match(specification.recurrence):
-        reason, remedy = "needs a recurrence whose minutes can match", "use cron, or slot or now"
-        raise InvalidSpecification.because("first_run", "match", reason, remedy)
+def a_first_run_can_be(specification: Specification, own: Mapping[str, Any], _now: int) -> None:
+    wanted = own.get("first_run", specification.first_run)
+    if wanted != specification.first_run:
+        reason = f"does not go with {specification.recurrence.describe()}"
+        remedy = "use match with cron, now with what recurs, or leave it out"
+        raise InvalidSpecification.because("first_run", wanted, reason, remedy)
 
 
 def only_polls_are_guarded(specification: Specification, own: Mapping[str, Any], _now: int) -> None:
@@ -52,7 +53,7 @@ def a_window_admits_some_slot(specification: Specification, _own: object, now: i
     window = specification.window
     if window is None or specification.on_constraint is OnConstraint.DEFER:
         return
-    slots = specification.recurrence.slots_from(now)
+    slots = specification.recurrence.slots_through(now)
     slot = slots.after(EARLIEST - 1 if specification.once else now)
     if slot is None:
         return
@@ -69,8 +70,15 @@ def a_window_admits_some_slot(specification: Specification, _own: object, now: i
         raise InvalidSpecification.because("window", said, reason, remedy)
 
 
-def can_match(recurrence: Recurrence) -> bool:
-    return isinstance(recurrence, WallRecurrence)
+def possible_first_run(wanted: FirstRun, recurrence: Recurrence) -> FirstRun:
+    """As wanted, if the recurrence can do it: a one-shot has but one slot, and only what names
+    minutes of the wall can match one."""
+    fits = {
+        FirstRun.SLOT: True,
+        FirstRun.NOW: not isinstance(recurrence, At | After),
+        FirstRun.MATCH: isinstance(recurrence, WallRecurrence),
+    }
+    return wanted if fits[wanted] else FirstRun.SLOT
 
 
 Check = Callable[[Specification, Mapping[str, Any], int], None]
@@ -78,7 +86,7 @@ Check = Callable[[Specification, Mapping[str, Any], int], None]
 COMBINATIONS: tuple[Check, ...] = (
     at_most_once_is_never_retried,
     only_one_shots_are_deleted,
-    only_walls_can_match,
+    a_first_run_can_be,
     only_polls_are_guarded,
     a_window_admits_some_slot,
 )

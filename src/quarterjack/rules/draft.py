@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quarterjack.rules.gate import is_probe_of, reopened
+from quarterjack.rules.gate import reopened
 from quarterjack.rules.model import (
     Facts,
     Gate,
@@ -69,6 +69,7 @@ class Draft:
     closed: Sequence[Run] = ()
     cancelled: Sequence[Run] = ()
     closes: Reason | None = None
+    rescoped: str | None = None
     wakes: Sequence[int] = ()
 
     def __init__(self, schedule: Schedule, commons: Commons, now: int) -> None:
@@ -79,10 +80,8 @@ class Draft:
         self.scope = self.specification.scope(schedule.id)
         self.open_runs: Sequence[Run] = commons.open_runs.get(self.scope, ())
 
-    @property
-    def gate(self) -> Gate | None:
-        key = self.specification.gate_key(self.schedule.key)
-        return None if key is None else self.commons.gates[key]
+    def gate_of(self, run: Run) -> Gate | None:
+        return None if run.gate is None else self.commons.gates[run.gate]
 
     @property
     def own_open_runs(self) -> list[Run]:
@@ -134,14 +133,18 @@ class Draft:
         self._exchange(run, asked)
 
     def close(self, run: Run, event: RunEvent, reason: Reason) -> None:
-        """A waiting run never starts; if it was the probe, its gate has no verdict."""
+        """A waiting run never starts."""
         state = moved_run(run, event)
         closed = run._replace(state=state, reason=reason, finished_at=self.now)
         self.closed = [*self.closed, closed]
         self.open_runs = [each for each in self.open_runs if each != run]
-        gate, breaker = self.gate, self.specification.breaker
-        if gate is not None and breaker is not None and gate.probe == run.id:
-            self.put_gate(reopened(gate, breaker, self.now), run.id)
+        self.leave_gate(run)
+
+    def leave_gate(self, run: Run) -> None:
+        """If this run was the probe, its gate has no verdict."""
+        gate = self.gate_of(run)
+        if gate is not None and gate.probe == run.id:
+            self.put_gate(reopened(gate, self.now), run.id)
 
     def wake(self, schedule_id: int) -> None:
         """Another schedule has something to do."""
@@ -154,14 +157,13 @@ class Draft:
     def close_waiting(self, reason: Reason) -> None:
         """All of the schedule's own that have not started."""
         self.closes = reason
-        self.open_runs = [
-            run
-            for run in self.open_runs
-            if run.state is State.RUNNING or run.schedule_id != self.schedule.id
-        ]
-        gate, breaker = self.gate, self.specification.breaker
-        if gate is not None and breaker is not None and is_probe_of(gate, self.schedule.id):
-            self.put_gate(reopened(gate, breaker, self.now), gate.probe)
+        still_open = []
+        for run in self.open_runs:
+            if run.schedule_id != self.schedule.id or run.state is State.RUNNING:
+                still_open.append(run)
+            else:
+                self.leave_gate(run)
+        self.open_runs = still_open
         if (head := next_in_line(self.open_runs)) is not None:
             self.wake(head.schedule_id)
 
@@ -182,5 +184,6 @@ class Draft:
             self.closed,
             self.cancelled,
             self.closes,
+            self.rescoped,
             self.wakes,
         )

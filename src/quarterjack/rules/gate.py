@@ -58,29 +58,27 @@ def looks_again_at(gate: Gate, now: int) -> int:
 
 def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
     """The gate after an attempt of this run."""
-    if run.kind is not Kind.SLOT:
-        return gate
     if gate.state is not GateState.CLOSED:
         if gate.probe != run.id:
             return gate
         if outcome.ending is Ending.SUCCEEDED:
             return Gate(gate.key)
-        return reopened(gate, breaker, outcome.at, failed=_is_failure(outcome))
+        gate = gate._replace(failures=gate.failures + _is_failure(outcome))
+        return reopened(gate, outcome.at)
     if outcome.ending is Ending.SUCCEEDED:
         return gate._replace(failures=0) if gate.failures else gate
     if not _is_failure(outcome):
         return gate
-    if gate.failures + 1 >= breaker.threshold:
-        return reopened(gate, breaker, outcome.at, failed=True)
-    return gate._replace(failures=gate.failures + 1)
+    gate = gate._replace(failures=gate.failures + 1, reset_after=breaker.reset_after)
+    return reopened(gate, outcome.at) if gate.failures >= breaker.threshold else gate
 
 
-def reopened(gate: Gate, breaker: Breaker, now: int, *, failed: bool = False) -> Gate:
-    """Open, from now on."""
-    return Gate(gate.key, GateState.OPEN, gate.failures + failed, now + breaker.reset_after)
+def reopened(gate: Gate, now: int) -> Gate:
+    """Open from now on, and without a probe."""
+    return gate._replace(state=GateState.OPEN, until=now + gate.reset_after, probe=None)
 
 
-def is_probe_of(gate: Gate, schedule_id: int) -> bool:
+def is_probed_by(gate: Gate, schedule_id: int) -> bool:
     """Does a run of this schedule decide?"""
     return gate.probe is not None and gate.probe.partition("-")[0] == str(schedule_id)
 

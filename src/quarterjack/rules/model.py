@@ -93,6 +93,8 @@ class Run(NamedTuple):
     planned_at: int
     scope: str
     """Among which runs it must not overlap."""
+    gate: str | None = None
+    """The key of the gate that it passes."""
     version: int = 1
     request: int = 0
     state: State = State.QUEUED
@@ -170,6 +172,8 @@ class Gate(NamedTuple):
     failures: int = 0
     until: int | None = None
     """Until when it stays open."""
+    reset_after: int = 0
+    """How long it stays open, each time."""
     probe: str | None = None
     """The run that decides whether a half-open one closes."""
 
@@ -187,7 +191,8 @@ class GateChange(NamedTuple):
 
 class Facts(NamedTuple):
     """All that planning needs to know, read in one transaction. Schedules stand in the order in
-    which they came due. Open runs are by scope, as far as a specification `reads_open_runs`."""
+    which they came due. Open runs are by scope, as far as a specification `reads_open_runs`;
+    for an operation they are all. Gates are those of the schedules and of their open runs."""
 
     schedules: Sequence[Schedule]
     open_runs: Mapping[str, Sequence[Run]] = {}
@@ -212,6 +217,8 @@ class Plan(NamedTuple):
     """Running ones, which are asked to stop."""
     closes: Reason | None = None
     """Every run of the schedule that still waits is skipped, for this reason."""
+    scope: str | None = None
+    """Every open run of the schedule is judged in this scope from now on."""
     wakes: Sequence[int] = ()
     """Other schedules that have something to release, by id."""
     deleted: bool = False

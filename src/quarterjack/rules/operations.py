@@ -69,6 +69,7 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
         schedule = _named_anew(schedule, now)
     schedule = _enabled_as_declared(schedule, now)
     draft = Draft(schedule, commons, now)
+    _bring_along(draft, before.schedule)
     if schedule.status is Status.PAUSED and before.schedule.status is Status.ACTIVE:
         draft.close_waiting(Reason.PAUSED)
     return commons.results([_joined(before, draft.plan())])
@@ -212,6 +213,7 @@ def _joined(first: Plan, second: Plan) -> Plan:
         [*first.closed, *second.closed],
         [*first.cancelled, *second.cancelled],
         second.closes or first.closes,
+        second.scope,
         [*first.wakes, *second.wakes],
         second.deleted,
     )
@@ -240,6 +242,23 @@ def _named_anew(schedule: Schedule, now: int) -> Schedule:
         return schedule
     following = slots_of(schedule).after(cursor)
     return schedule._replace(next_slot=following, wake_at=now if following is None else following)
+
+
+def _bring_along(draft: Draft, before: Schedule) -> None:
+    """Open runs of the old version must not get lost: they are judged in the new scope, are no
+    probe of a gate that the schedule has left, and are held only where holding is looked at."""
+    old_scope, specification = _scope(before), draft.specification
+    if old_scope != draft.scope:
+        runs = draft.commons.open_runs.get(old_scope, ())
+        own = [run for run in runs if run.schedule_id == before.id]
+        draft.commons.open_runs[old_scope] = [run for run in runs if run not in own]
+        draft.open_runs = [*draft.open_runs, *(run._replace(scope=draft.scope) for run in own)]
+        draft.rescoped = draft.scope
+    for run in draft.own_open_runs:
+        if run.gate != specification.gate_key(before.key):
+            draft.leave_gate(run)
+        if run.state is State.HELD and not specification.reads_open_runs:
+            draft.release(run)
 
 
 def _enabled_as_declared(schedule: Schedule, now: int) -> Schedule:

@@ -117,9 +117,10 @@ def _past_polls(
 
 def _past_gate(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], bool]:
     """The slots that the breaker lets pass, and whether they must wait for it."""
-    gate = draft.gate
-    if gate is None or not slots:
+    key = draft.specification.gate_key(draft.schedule.key)
+    if key is None or not slots:
         return slots, False
+    gate = draft.commons.gates[key]
     reason = refusal(gate, draft.now)
     if reason is not None:
         if draft.specification.once:
@@ -159,6 +160,7 @@ def _add_runs(
     """One run for each slot: the first may start, the others wait behind it unless they may
     overlap."""
     schedule, specification, commons = draft.schedule, draft.specification, draft.commons
+    gate_key = specification.gate_key(schedule.key)
     runs = []
     for number, slot in enumerate(slots, schedule.planned_count):
         ready = slot
@@ -174,6 +176,7 @@ def _add_runs(
             max(ready, ready_at),
             draft.now,
             draft.scope,
+            gate_key,
             schedule.version,
             0,
             State.HELD if held else State.QUEUED,
@@ -192,7 +195,7 @@ def _add_runs(
 
 
 def _let_through(draft: Draft, run: Run) -> None:
-    gate = draft.gate
+    gate = draft.gate_of(run)
     if gate is not None:
         draft.put_gate(passed_by(gate, run, draft.now), run.id)
 
@@ -240,8 +243,8 @@ def _release(draft: Draft) -> int | None:
     if head.schedule_id != draft.schedule.id:
         draft.wake(head.schedule_id)
         return None
-    gate = draft.gate
-    if gate is not None and head.kind is Kind.SLOT:
+    gate = draft.gate_of(head)
+    if gate is not None:
         if refusal(gate, draft.now) is not None:
             return looks_again_at(gate, draft.now)
         _let_through(draft, head)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from quarterjack.rules.anchors import anchored_at
 from quarterjack.rules.draft import SharedGates
-from quarterjack.rules.gate import is_probe_of, judged, looks_again_at, refusal, reopened
+from quarterjack.rules.gate import is_probed_by, judged, looks_again_at, refusal, reopened
 from quarterjack.rules.model import (
     Attempt,
     Ended,
@@ -89,7 +89,7 @@ def _settle_one(
     schedule = _counted(schedule, run, outcome, goes_on=goes_on)
     if goes_on and (stopped := _stopped_by_schedule(schedule, run)) is not None:
         follows, goes_on = Follows(_CLOSING[outcome.ending], stopped), False
-    gate = _past_its_gate(gates, schedule, run, specification, outcome)
+    gate = _past_its_gate(gates, run, specification, outcome)
     if goes_on:
         return _go_on(run, schedule, outcome, follows, gate, now)
     run = _closed(run, outcome, follows)
@@ -152,17 +152,13 @@ def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -
 
 
 def _past_its_gate(
-    gates: SharedGates,
-    schedule: Schedule,
-    run: Run,
-    specification: Specification,
-    outcome: Outcome,
+    gates: SharedGates, run: Run, specification: Specification, outcome: Outcome
 ) -> Gate | None:
     """The run's gate, after what this outcome says about it."""
-    breaker, key = specification.breaker, specification.gate_key(schedule.key)
-    if breaker is None or key is None:
+    breaker = specification.breaker
+    if breaker is None or run.gate is None:
         return None
-    gate = judged(gates[key], breaker, run, outcome)
+    gate = judged(gates[run.gate], breaker, run, outcome)
     gates.put(gate, outcome.at, run.id)
     return gate
 
@@ -172,7 +168,7 @@ def _go_on(
 ) -> Settlement:
     """Queued for another attempt; held, if its gate would not let it through."""
     attempt = Attempt(run.id, run.attempt, run.worker, run.started_at, outcome)
-    waits = gate is not None and run.kind is Kind.SLOT and refusal(gate, now) is not None
+    waits = gate is not None and refusal(gate, now) is not None
     event = RunEvent.HOLD if waits else follows.event
     lost = outcome.ending is Ending.LOST
     run = run._replace(
@@ -221,9 +217,8 @@ def _end(
         closes = Reason.DELETED
     elif was_active and schedule.status is not Status.ACTIVE:
         closes = Reason.PAUSED if schedule.status is Status.PAUSED else Reason.INACTIVE
-    breaker = specification.breaker
-    if closes and gate is not None and breaker is not None and is_probe_of(gate, schedule.id):
-        gates.put(reopened(gate, breaker, now), now, gate.probe)
+    if closes and gate is not None and is_probed_by(gate, schedule.id):
+        gates.put(reopened(gate, now), now, gate.probe)
     wakes: int | None = None
     if held:
         still_held = [each for each in held if not closes or each.schedule_id != schedule.id]

@@ -13,9 +13,8 @@ from typing import Any
 
 from quarterjack.errors import Invalid, InvalidSpecification, Problems, shown
 from quarterjack.rules.catch_up import CatchUp
-from quarterjack.rules.combinations import COMBINATIONS, can_match
+from quarterjack.rules.combinations import COMBINATIONS, possible_first_run
 from quarterjack.rules.fields import READERS
-from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.overlap import Overlap
 from quarterjack.rules.presets import GENERAL, preset_for
 from quarterjack.rules.retry import DELAY_DEFAULT, Retry
@@ -103,9 +102,6 @@ def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -
     delay = read["retry_delay"] or (
         recurrence.interval.nominal if isinstance(recurrence, Every) else DELAY_DEFAULT
     )
-    first_run = read["first_run"]
-    if first_run is FirstRun.MATCH and not can_match(recurrence):
-        first_run = FirstRun.SLOT
     window = Window(read["only_between"], read["not_on"], read["timezone"])
     return Specification(
         recurrence=recurrence,
@@ -124,7 +120,7 @@ def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -
             on_exhausted=read["on_exhausted"],
         ),
         breaker=read["circuit_breaker"],
-        first_run=first_run,
+        first_run=possible_first_run(read["first_run"], recurrence),
         **{field: read[field] for field in _AS_THEY_ARE},
     )
 
