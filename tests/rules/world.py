@@ -106,7 +106,9 @@ class World:
     def edit(self, identity: int, **fields: Any) -> None:
         schedule = self.schedules[identity]
         changed = specification(schedule.key, self.now, **fields)
-        self._commit(rules.edit(self._facts([identity]), changed, self.now), edited=True)
+        others = self.active_count - (schedule.status is Status.ACTIVE)
+        plans = rules.edit(self._facts([identity]), changed, self.now, active=others)
+        self._commit(plans, edited=True)
 
     def delete(self, identity: int) -> None:
         self._commit(rules.delete(self._facts([identity]), self.now))
@@ -180,7 +182,7 @@ class World:
             Outcome(Ending(ending), self.now, **words),
         )
         held = {run.scope: self._heads(run.scope)}
-        decided = rules.settle([ended], {schedule.id: schedule}, self.gates, held, self.now)
+        decided = rules.settle([ended], {schedule.id: schedule}, self._gates(), held, self.now)
         (settlement,) = decided.settlements
         self._put(settlement.run)
         self._put_schedule(settlement.schedule)
@@ -188,8 +190,6 @@ class World:
         self._close_waiting(schedule.id, settlement.closes)
         if settlement.wakes is not None:
             self._wake(settlement.wakes)
-        if settlement.deletes:
-            self._delete(schedule.id)
         return settlement
 
     def live(self, until: str | int, every: int = MINUTE, work: Callable[[Run], str] | None = None):
@@ -225,7 +225,15 @@ class World:
         for run in self.runs.values():
             if run.state in OPEN:
                 by_scope.setdefault(run.scope, []).append(run)
-        return Facts(schedules, by_scope, self.gates, self.limits, self.outage, self.pace)
+        return Facts(schedules, by_scope, self._gates(), self.limits, self.outage, self.pace)
+
+    def _gates(self) -> dict[str, Gate]:
+        """Each with the end of its probe, if that was closed before it could tell."""
+        ends = {run.id: run.finished_at for run in self.runs.values() if run.state not in OPEN}
+        return {
+            key: gate._replace(probe_ended_at=ends.get(gate.probe or ""))
+            for key, gate in self.gates.items()
+        }
 
     def _heads(self, scope: str) -> list[Run]:
         heads: dict[int, Run] = {}
@@ -284,16 +292,20 @@ class World:
     def _put_gates(self, gates: Any, changes: Any) -> None:
         self.gates.update(gates)
         self.gate_history += changes
-        for gate in self.gates.values():
+        for gate in gates.values():
+            assert gate.probe_ended_at is None, "that is never written"
             assert (gate.state is GateState.HALF_OPEN) == (gate.probe is not None)
+            assert (gate.state is GateState.OPEN) == (gate.until is not None)
             if gate.probe is not None:
-                assert self.runs[gate.probe].state in OPEN, "a half-open gate has its one probe"
+                assert self.runs[gate.probe].state in OPEN, "a new probe is an open run"
 
     def _close_waiting(self, identity: int, reason: Any) -> None:
         if reason is not None:
             for run in self.open(identity):
                 if run.state in WAITING:
-                    self._put(run._replace(state=State.SKIPPED, reason=reason))
+                    self._put(
+                        run._replace(state=State.SKIPPED, reason=reason, finished_at=self.now)
+                    )
 
     def _wake(self, identity: int) -> None:
         schedule = self.schedules.get(identity)

@@ -2,7 +2,8 @@
 
 Like a manual run it ignores windows, catch-up, guard and breaker, and counts for nothing but
 itself. With `allow` a batch of slots is added in each step; otherwise one, whenever nothing of the
-schedule is open, so that the slots of the day keep their chance.
+scope is open. Slots go first: one that comes due is held behind the backfill's run, and the next
+run of the range waits for it.
 """
 
 from __future__ import annotations
@@ -10,35 +11,27 @@ from __future__ import annotations
 from itertools import islice
 
 from quarterjack.rules.draft import Draft
-from quarterjack.rules.model import Kind, Run
+from quarterjack.rules.gate import RECHECK
+from quarterjack.rules.model import Kind
+from quarterjack.rules.states import State
 from quarterjack.times import slots_between
 
 BATCH = 1000
 
 
 def work_off(draft: Draft) -> int | None:
-    """Add the next slots of the range, if there is one; when to go on, if that is known."""
+    """Add the next slots of the range, if there is one; when to look again, if that is known."""
     schedule, specification, now = draft.schedule, draft.specification, draft.now
     backfill, allows = schedule.backfill, specification.allows_overlap
-    if backfill is None or (draft.open_runs and not allows):
+    if backfill is None:
         return None
+    if draft.open_runs and not allows:
+        return None if draft.own_open_runs else now + RECHECK
     slots = specification.recurrence.slots_through(schedule.anchor_at)
     wanted = slots_between(slots, backfill.cursor, backfill.until)
     taken = list(islice(wanted, BATCH if allows else 1))
     runs = [
-        Run(
-            schedule_id=schedule.id,
-            number=number,
-            kind=Kind.BACKFILL,
-            slot=slot,
-            ready_at=now,
-            planned_at=now,
-            scope=draft.scope,
-            version=schedule.version,
-            request=backfill.request,
-            priority=specification.priority,
-            queue=specification.queue,
-        )
+        draft.new_run(number, Kind.BACKFILL, slot, now, State.QUEUED, backfill.request)
         for number, slot in enumerate(taken, schedule.planned_count)
     ]
     draft.add(runs)

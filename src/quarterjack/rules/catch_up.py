@@ -1,6 +1,6 @@
 """Catch-up: a step finds several slots due, or one later than `grace`. Which of them run?
 
-`run_once`  the newest, however late
+`run_once`  the newest
 `skip`      the newest, if it is within grace
 `run_all`   each, at most `max_catch_up_runs` of the newest
 
@@ -106,7 +106,7 @@ def _newest(
     kept: list[int] = []
     passed: list[PassedOver] = []
     rest_until = due.newest
-    for first, last, refusal in stretches(due.slots, window, oldest, due.newest):
+    for first, last, refusal in stretches(due.slots, window, oldest, due.newest, kept_max):
         if refusal is not None:
             passed += due.row(first, last, refusal)
             rest_until = first - 1

@@ -18,7 +18,7 @@ SLOTS_TRIED = 1000
 """How many slots a window may refuse before it seems to refuse all."""
 
 
-def at_most_once_is_never_retried(specification: Specification, _own: object, _now: int) -> None:
+def at_most_once_is_never_retried(specification: Specification, _own: object, _now: object) -> None:
     retries = specification.to_json()["max_retries"]
     if specification.execution is Execution.AT_MOST_ONCE and retries != 0:
         reason = f"does not go with max_retries {retries}"
@@ -26,7 +26,7 @@ def at_most_once_is_never_retried(specification: Specification, _own: object, _n
         raise InvalidSpecification.because("execution", "at_most_once", reason, remedy)
 
 
-def only_one_shots_are_deleted(specification: Specification, _own: object, _now: int) -> None:
+def only_one_shots_are_deleted(specification: Specification, _own: object, _now: object) -> None:
     value = specification.delete_after_run
     if value and not specification.once:
         reason = f"does not go with {specification.recurrence.describe()}"
@@ -34,7 +34,7 @@ def only_one_shots_are_deleted(specification: Specification, _own: object, _now:
         raise InvalidSpecification.because("delete_after_run", value, reason, remedy)
 
 
-def a_first_run_can_be(specification: Specification, own: Mapping[str, Any], _now: int) -> None:
+def a_first_run_can_be(specification: Specification, own: Mapping[str, Any], _now: object) -> None:
     wanted = own.get("first_run", specification.first_run)
     if wanted != specification.first_run:
         reason = f"does not go with {specification.recurrence.describe()}"
@@ -42,16 +42,27 @@ def a_first_run_can_be(specification: Specification, own: Mapping[str, Any], _no
         raise InvalidSpecification.because("first_run", wanted, reason, remedy)
 
 
-def only_polls_are_guarded(specification: Specification, own: Mapping[str, Any], _now: int) -> None:
+def a_one_shot_does_not_repeat(
+    specification: Specification, own: Mapping[str, Any], _now: object
+) -> None:
+    said = own.get("total_repeats")
+    if said and specification.once:
+        reason = f"does not go with {specification.recurrence.describe()}"
+        raise InvalidSpecification.because("total_repeats", said, reason, "leave it out")
+
+
+def only_polls_are_guarded(
+    specification: Specification, own: Mapping[str, Any], _now: object
+) -> None:
     said = own.get("max_outstanding_polls")
     if said and not specification.target.is_poll:
         reason, remedy = "needs a plugin's command poll", "leave it out"
         raise InvalidSpecification.because("max_outstanding_polls", said, reason, remedy)
 
 
-def a_window_admits_some_slot(specification: Specification, _own: object, now: int) -> None:
+def a_window_admits_some_slot(specification: Specification, _own: object, now: int | None) -> None:
     window = specification.window
-    if window is None or specification.on_constraint is OnConstraint.DEFER:
+    if window is None or now is None or specification.on_constraint is OnConstraint.DEFER:
         return
     slots = specification.recurrence.slots_through(now)
     slot = slots.after(EARLIEST - 1 if specification.once else now)
@@ -81,12 +92,13 @@ def possible_first_run(wanted: FirstRun, recurrence: Recurrence) -> FirstRun:
     return wanted if fits[wanted] else FirstRun.SLOT
 
 
-Check = Callable[[Specification, Mapping[str, Any], int], None]
+Check = Callable[[Specification, Mapping[str, Any], int | None], None]
 
 COMBINATIONS: tuple[Check, ...] = (
     at_most_once_is_never_retried,
     only_one_shots_are_deleted,
     a_first_run_can_be,
+    a_one_shot_does_not_repeat,
     only_polls_are_guarded,
     a_window_admits_some_slot,
 )

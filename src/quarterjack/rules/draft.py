@@ -1,10 +1,14 @@
-"""Drafts: where the steps of planning note what they decide. They live only as long as a fold."""
+"""Drafts: where the steps of planning note what they decide.
+
+Nothing that the schedules of a batch share is touched before a draft is finished, so that one
+which fails half-way leaves no trace.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from quarterjack.rules.gate import reopened
+from quarterjack.rules.gate import without_verdict
 from quarterjack.rules.model import (
     Facts,
     Gate,
@@ -26,16 +30,20 @@ from quarterjack.rules.states import RunEvent, State, moved_run
 class SharedGates:
     """The gates of a batch, as far as it has come, and their history."""
 
-    def __init__(self, gates: dict[str, Gate]) -> None:
-        self._gates = gates
+    def __init__(self, gates: Mapping[str, Gate]) -> None:
+        self._gates = dict(gates)
         self.changed: dict[str, Gate] = {}
         self.changes: list[GateChange] = []
 
     def __getitem__(self, key: str) -> Gate:
-        return self._gates.get(key) or Gate(key)
+        gate = self._gates.get(key) or Gate(key)
+        if gate.probe_ended_at is not None:
+            self.put(without_verdict(gate, gate.probe_ended_at), gate.probe_ended_at, gate.probe)
+            gate = self._gates[key]
+        return gate
 
     def put(self, gate: Gate, at: int, run_id: str | None) -> None:
-        before = self[gate.key]
+        before = self._gates.get(gate.key) or Gate(gate.key)
         if gate == before:
             return
         self._gates[gate.key] = self.changed[gate.key] = gate
@@ -50,7 +58,7 @@ class Commons:
 
     def __init__(self, facts: Facts, now: int) -> None:
         self.open_runs = dict(facts.open_runs)
-        self.gates = SharedGates(dict(facts.gates))
+        self.gates = SharedGates(facts.gates)
         self.limits = facts.limits
         self.outage = facts.outage
         self.pace = facts.pace.at(now, facts.limits)
@@ -71,6 +79,9 @@ class Draft:
     closes: Reason | None = None
     rescoped: str | None = None
     wakes: Sequence[int] = ()
+    deleted: bool = False
+    gates: Sequence[tuple[Gate, str]] = ()
+    """Gates that changed, each with the run that changed it."""
 
     def __init__(self, schedule: Schedule, commons: Commons, now: int) -> None:
         self.schedule = schedule
@@ -79,16 +90,20 @@ class Draft:
         self.now = now
         self.scope = self.specification.scope(schedule.id)
         self.open_runs: Sequence[Run] = commons.open_runs.get(self.scope, ())
-
-    def gate_of(self, run: Run) -> Gate | None:
-        return None if run.gate is None else self.commons.gates[run.gate]
+        self.outage = commons.outage
 
     @property
     def own_open_runs(self) -> list[Run]:
         return [run for run in self.open_runs if run.schedule_id == self.schedule.id]
 
-    def put_gate(self, gate: Gate, run_id: str | None) -> None:
-        self.commons.gates.put(gate, self.now, run_id)
+    def gate(self, key: str) -> Gate:
+        for gate, _ in self.gates:
+            if gate.key == key:
+                return gate
+        return self.commons.gates[key]
+
+    def put_gate(self, gate: Gate, run: Run) -> None:
+        self.gates = [(gate, run.id), *self.gates]
 
     def pass_over(self, slots: Sequence[int], reason: Reason) -> None:
         if slots:
@@ -109,69 +124,89 @@ class Draft:
         self.pass_over(slots[room:], reason)
         return slots[:room]
 
+    def new_run(
+        self,
+        number: int,
+        kind: Kind,
+        slot: int,
+        ready_at: int,
+        state: State,
+        request: int = 0,
+        gate: str | None = None,
+        *,
+        caught_up: bool = False,
+    ) -> Run:
+        schedule, specification = self.schedule, self.specification
+        # By position, for this is done most often of all.
+        return Run(
+            schedule.id,
+            number,
+            kind,
+            slot,
+            ready_at,
+            self.now,
+            self.scope,
+            gate,
+            schedule.version,
+            request,
+            state,
+            None,
+            specification.priority,
+            specification.queue,
+            caught_up,
+        )
+
     def add(self, runs: Sequence[Run]) -> None:
         self.added = [*self.added, *runs]
         self.open_runs = [*self.open_runs, *runs]
 
-    def release(self, run: Run) -> Run:
+    def release(self, run: Run) -> None:
         """Its turn has come."""
-        queued = run._replace(
-            state=moved_run(run, RunEvent.RELEASE),
-            ready_at=max(run.ready_at, self.now),
-        )
+        state, ready_at = moved_run(run, RunEvent.RELEASE), max(run.ready_at, self.now)
+        queued = run._replace(state=state, ready_at=ready_at)
         self.released = [*self.released, queued]
         self._exchange(run, queued)
-        return queued
 
     def cancel(self, run: Run, reason: Reason) -> None:
-        """A run that waits is closed; one that runs is asked to stop."""
+        """A run that waits is closed; one that runs is asked to stop, once."""
         if run.state is not State.RUNNING:
             self.close(run, RunEvent.CANCEL, reason)
-            return
-        asked = run._replace(cancel=reason)
-        self.cancelled = [*self.cancelled, asked]
-        self._exchange(run, asked)
+        elif run.cancel is None:
+            asked = run._replace(cancel=reason)
+            self.cancelled = [*self.cancelled, asked]
+            self._exchange(run, asked)
 
     def close(self, run: Run, event: RunEvent, reason: Reason) -> None:
-        """A waiting run never starts."""
+        """A run that waits never starts."""
         state = moved_run(run, event)
         closed = run._replace(state=state, reason=reason, finished_at=self.now)
         self.closed = [*self.closed, closed]
         self.open_runs = [each for each in self.open_runs if each != run]
-        self.leave_gate(run)
 
-    def leave_gate(self, run: Run) -> None:
-        """If this run was the probe, its gate has no verdict."""
-        gate = self.gate_of(run)
-        if gate is not None and gate.probe == run.id:
-            self.put_gate(reopened(gate, self.now), run.id)
+    def close_waiting(self, reason: Reason) -> None:
+        """All of the schedule's own that have not started."""
+        self.closes = reason
+        self.open_runs = still_open(self.open_runs, self.schedule.id)
+        self.wake_next()
+
+    def wake_next(self) -> None:
+        """Whoever owns the run whose turn it is must release it."""
+        if (head := next_in_line(self.open_runs)) is not None:
+            self.wake(head.schedule_id)
 
     def wake(self, schedule_id: int) -> None:
         """Another schedule has something to do."""
         if schedule_id != self.schedule.id and schedule_id not in self.wakes:
             self.wakes = [*self.wakes, schedule_id]
 
-    def _exchange(self, run: Run, changed: Run) -> None:
-        self.open_runs = [changed if each == run else each for each in self.open_runs]
-
-    def close_waiting(self, reason: Reason) -> None:
-        """All of the schedule's own that have not started."""
-        self.closes = reason
-        still_open = []
-        for run in self.open_runs:
-            if run.schedule_id != self.schedule.id or run.state is State.RUNNING:
-                still_open.append(run)
-            else:
-                self.leave_gate(run)
-        self.open_runs = still_open
-        if (head := next_in_line(self.open_runs)) is not None:
-            self.wake(head.schedule_id)
-
     def plan(self) -> Plan:
         """As decided; what others in the batch must know is noted in what they share."""
+        commons, schedule = self.commons, self.schedule
+        commons.outage = self.outage
+        for gate, run_id in reversed(self.gates):
+            commons.gates.put(gate, self.now, run_id)
         if self.specification.shares_scope:
-            self.commons.open_runs[self.scope] = self.open_runs
-        schedule = self.schedule
+            commons.open_runs[self.scope] = self.open_runs
         if self.passed or schedule.passed is not None:
             ran = [run.slot for run in self.added if run.kind is Kind.SLOT]
             self.passed, passed = folded(self.passed, ran, schedule.passed)
@@ -186,4 +221,15 @@ class Draft:
             self.closes,
             self.rescoped,
             self.wakes,
+            self.deleted,
         )
+
+    def _exchange(self, run: Run, changed: Run) -> None:
+        self.open_runs = [changed if each == run else each for each in self.open_runs]
+
+
+def still_open(open_runs: Sequence[Run], schedule_id: int) -> Sequence[Run]:
+    """The runs that stay open when a schedule's own that wait are closed."""
+    return [
+        run for run in open_runs if run.schedule_id != schedule_id or run.state is State.RUNNING
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +12,7 @@ from quarterjack.rules.execution import Execution
 from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.gate import Breaker
 from quarterjack.rules.overlap import IfRunning
+from quarterjack.rules.plain import plain_json, plain_label, plain_text
 from quarterjack.rules.retry import Backoff, OnExhausted
 from quarterjack.rules.windows import OnConstraint
 from quarterjack.rules.words import Word
@@ -20,8 +21,9 @@ from quarterjack.times.durations import read_duration
 from quarterjack.times.reading import read_whole_number, read_word
 from quarterjack.times.zones import zone_name
 
-PAYLOAD_MAX = 1_000_000
 _MANY = 1_000_000
+
+_ZERO = re.compile(r"0+(?:w|d|h|m|s|ms)?", re.ASCII)
 
 Reader = Callable[[Any, str], Any]
 """From a value and the name of its field."""
@@ -35,7 +37,7 @@ def _number(low: int, high: int, *instead: str) -> Reader:
     """A whole number, or a word that stands for none."""
 
     def read(value: object, field: str) -> int | None:
-        if value in instead:
+        if _is_one_of(value, instead):
             return None
         if instead and not isinstance(value, int):
             remedy = f"give a whole number, or {' or '.join(instead)}"
@@ -51,7 +53,18 @@ def _duration(value: object, field: str) -> int:
 
 def _duration_or(*nothing: object) -> Reader:
     """A duration, or something that stands for none."""
-    return lambda value, field: None if value in nothing else read_duration(value, field)
+    return lambda value, field: None if _is_one_of(value, nothing) else read_duration(value, field)
+
+
+def _is_one_of(value: object, those: tuple[object, ...]) -> bool:
+    """The very same kind of value: 0 is not False."""
+    return any(type(value) is type(each) and value == each for each in those)
+
+
+def _jitter(value: object, field: str) -> int:
+    if value is None or (isinstance(value, str) and _ZERO.fullmatch(value)):
+        return 0
+    return 0 if _is_one_of(value, (0,)) else read_duration(value, field)
 
 
 def _flag(value: object, field: str) -> bool:
@@ -59,12 +72,6 @@ def _flag(value: object, field: str) -> bool:
         return value
     remedy = "write true or false"
     raise InvalidSpecification.because(field, value, "is neither true nor false", remedy)
-
-
-def _text(value: object, field: str) -> str:
-    if isinstance(value, str) and value.strip():
-        return value
-    raise InvalidSpecification.because(field, value, "is no text", "give some, or leave it out")
 
 
 def _optional(read: Reader) -> Reader:
@@ -80,12 +87,12 @@ def _days(value: Any, _field: str) -> tuple[Any, ...]:
 
 
 def _breaker(value: object, field: str) -> Breaker | None:
-    if value in (None, False, "off"):
+    if _is_one_of(value, (None, False, "off")):
         return None
     parts: dict[str, tuple[object, Reader]] = {
         "threshold": (3, _number(1, _MANY)),
         "reset_after": ("30m", _duration),
-        "name": (None, _optional(_text)),
+        "name": (None, _optional(plain_label)),
     }
     if not isinstance(value, Mapping) or not value.keys() <= parts.keys():
         remedy = "write {threshold: 3, reset_after: 30m}, with a name to share it, or off"
@@ -103,41 +110,32 @@ def _payload(value: object, field: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        remedy = "give a JSON object"
-        raise InvalidSpecification.because(field, value, "is no mapping", remedy)
-    try:
-        size = len(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError) as error:
-        reason = f"is not JSON ({error})"
-        remedy = "use text, numbers, true, false, null, lists and mappings"
-        raise InvalidSpecification.because(field, value, reason, remedy) from None
-    if size > PAYLOAD_MAX:
-        reason, remedy = f"is {size} bytes long", f"use at most {PAYLOAD_MAX}"
-        raise InvalidSpecification.because(field, value, reason, remedy)
-    return value
+        raise InvalidSpecification.because(field, value, "is no mapping", "give a JSON object")
+    return dict(plain_json(value, field))
 
 
 def _tags(value: Any, field: str) -> tuple[str, ...]:
-    right = isinstance(value, list | tuple) and all(isinstance(tag, str) and tag for tag in value)
-    if right and len(set(value)) == len(value):
-        return tuple(value)
+    if isinstance(value, list | tuple):
+        tags = tuple(plain_label(tag, field) for tag in value)
+        if len(set(tags)) == len(tags):
+            return tags
     remedy = "write a list of different words, such as [nightly, billing]"
     raise InvalidSpecification.because(field, value, "is no list of labels", remedy)
 
 
 READERS: Mapping[str, Reader] = {
-    "name": _optional(_text),
-    "description": _optional(_text),
+    "name": _optional(plain_label),
+    "description": _optional(plain_text),
     "tags": _tags,
     "payload": _payload,
     "timezone": lambda value, _field: zone_name(value),
     "only_between": _hours,
     "not_on": _days,
     "on_constraint": _word(OnConstraint),
-    "jitter": _duration_or(0, "0s"),
+    "jitter": _jitter,
     "catch_up": _word(CatchUpPolicy),
     "grace": _duration,
-    "catch_up_window": _duration_or(None),
+    "catch_up_window": _duration_or(None, "none"),
     "max_catch_up_runs": _number(1, 10_000),
     "if_running": _word(IfRunning),
     "queue_limit": _number(1, _MANY),
@@ -156,6 +154,6 @@ READERS: Mapping[str, Reader] = {
     "delete_after_run": _flag,
     "enabled": _flag,
     "priority": _number(-_MANY, _MANY),
-    "queue": _text,
+    "queue": plain_label,
 }
 """Every field beside the recurrence and the target."""

@@ -3,7 +3,7 @@
 The breaker opens after `threshold` failures in a row. While it is open, slots are skipped. After
 `reset_after` it lets exactly one run through, across all schedules and nodes: the probe. Success
 closes it; a failure, or no verdict at all (cancelled, lost, closed before it started), opens it
-anew. Only runs made by slots count, and while it is not closed only the probe does.
+anew from then on. Only runs made by slots count, and while it is not closed only the probe does.
 
 Polls: of the runs that slots made for a plugin's command `poll`, at most `max_outstanding_polls`
 are queued or running. `cancel` makes room itself, and so passes.
@@ -51,9 +51,14 @@ def passed_by(gate: Gate, run: Run, now: int) -> Gate:
     return gate._replace(state=GateState.HALF_OPEN, until=None, probe=run.id)
 
 
-def looks_again_at(gate: Gate, now: int) -> int:
-    """When a run that had to wait may try again."""
-    return gate.until if gate.until is not None else now + RECHECK
+def held_until(gate: Gate, run: Run, now: int) -> int | None:
+    """Until when this run must wait, or look again; None if it may pass. A run that cannot start
+    yet does not become the probe, for all others would wait with it."""
+    if gate.state is GateState.CLOSED:
+        return None
+    if may_probe(gate, now):
+        return run.ready_at if run.ready_at > now else None
+    return now + RECHECK if gate.until is None else gate.until
 
 
 def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
@@ -64,23 +69,22 @@ def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
         if outcome.ending is Ending.SUCCEEDED:
             return Gate(gate.key)
         gate = gate._replace(failures=gate.failures + _is_failure(outcome))
-        return reopened(gate, outcome.at)
+        return _opened(gate, outcome.at)
     if outcome.ending is Ending.SUCCEEDED:
         return gate._replace(failures=0) if gate.failures else gate
     if not _is_failure(outcome):
         return gate
     gate = gate._replace(failures=gate.failures + 1, reset_after=breaker.reset_after)
-    return reopened(gate, outcome.at) if gate.failures >= breaker.threshold else gate
+    return _opened(gate, outcome.at) if gate.failures >= breaker.threshold else gate
 
 
-def reopened(gate: Gate, now: int) -> Gate:
-    """Open from now on, and without a probe."""
-    return gate._replace(state=GateState.OPEN, until=now + gate.reset_after, probe=None)
+def without_verdict(gate: Gate, at: int) -> Gate:
+    """The gate after its probe was closed before it could tell."""
+    return _opened(gate, at)
 
 
-def is_probed_by(gate: Gate, schedule_id: int) -> bool:
-    """Does a run of this schedule decide?"""
-    return gate.probe is not None and gate.probe.partition("-")[0] == str(schedule_id)
+def _opened(gate: Gate, at: int) -> Gate:
+    return Gate(gate.key, GateState.OPEN, gate.failures, at + gate.reset_after, gate.reset_after)
 
 
 def outstanding_polls(open_runs: Iterable[Run]) -> int:

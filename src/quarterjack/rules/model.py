@@ -176,6 +176,8 @@ class Gate(NamedTuple):
     """How long it stays open, each time."""
     probe: str | None = None
     """The run that decides whether a half-open one closes."""
+    probe_ended_at: int | None = None
+    """When that run was closed, if it was: a fact that is read with the gate, not written."""
 
 
 class GateChange(NamedTuple):
@@ -261,8 +263,6 @@ class Settlement(NamedTuple):
     """Every run of the schedule that still waits is skipped, for this reason."""
     wakes: int | None = None
     """Another schedule that has something to release, by id."""
-    deletes: bool = False
-    """The schedule has served its purpose."""
 
 
 class Settlements(NamedTuple):

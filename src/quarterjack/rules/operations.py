@@ -43,34 +43,40 @@ def create(
         anchor_at=now if since is None else from_datetime(since),
         cursor=now,
     )
-    if not specification.enabled:
-        return paused(schedule, Reason.DECLARED_DISABLED, by="declaration", until=None)
-    refuse_beyond_limit(active, limits)
     slots = slots_of(schedule)
     cursor = first_cursor(specification.first_run, slots, now, once=specification.once)
     following = slots.after(cursor)
     # Without any slot the planner looks at it once, and finds that it is done.
     wake_at = now if following is None else following
-    return schedule._replace(cursor=cursor, next_slot=following, wake_at=wake_at)
+    schedule = schedule._replace(cursor=cursor, next_slot=following, wake_at=wake_at)
+    if not specification.enabled:
+        return paused(schedule, Reason.DECLARED_DISABLED, by="declaration", until=None)
+    refuse_beyond_limit(active, limits)
+    return schedule
 
 
-def edit(facts: Facts, specification: Specification, now: int) -> Plans:
-    """A new version. Only another recurrence, zone, bound or window plans anew, from now."""
-    commons, (before,) = _up_to_now(facts, now)
+def edit(facts: Facts, specification: Specification, now: int, *, active: int) -> Plans:
+    """A new version. Only another recurrence, zone, bound or window plans anew, from now; for a
+    one-shot only another instant. `active` says how many schedules are, without this one."""
+    commons, before = _up_to_now(facts, now)
+    before = before._replace(deleted=False)  # an edit goes on with what was about to go
     schedule = before.schedule
     moved = not schedule.specification.names_the_same_slots(specification)
     schedule = schedule._replace(specification=specification, version=schedule.version + 1)
     if schedule.status is Status.INVALID:
         schedule = _active(schedule, ScheduleEvent.MEND)
         moved = True
-    if schedule.status is Status.DONE and moved and specification.once:
+    elif schedule.status is Status.DONE and moved and specification.once:
         schedule = _active(schedule, ScheduleEvent.REVIVE)
     if moved:
         schedule = _named_anew(schedule, now)
     schedule = _enabled_as_declared(schedule, now)
+    was_active = before.schedule.status is Status.ACTIVE
+    if schedule.status is Status.ACTIVE and not was_active:
+        refuse_beyond_limit(active, facts.limits)
     draft = Draft(schedule, commons, now)
     _bring_along(draft, before.schedule)
-    if schedule.status is Status.PAUSED and before.schedule.status is Status.ACTIVE:
+    if schedule.status is Status.PAUSED and was_active:
         draft.close_waiting(Reason.PAUSED)
     return commons.results([_joined(before, draft.plan())])
 
@@ -79,13 +85,16 @@ def pause(
     facts: Facts, now: int, *, by: str, reason: str | None = None, until: int | None = None
 ) -> Plans:
     """Resting until it is resumed, or until then. Runs that wait are skipped; those that run go
-    on."""
+    on. A one-shot that is due and not planned yet is left for the resume."""
     if until is not None and until <= now:
         remedy = "give an instant to come, or none"
         raise InvalidSpecification.because("until", to_text(until), "has passed", remedy)
     (schedule,) = facts.schedules
     moved_schedule(schedule, ScheduleEvent.PAUSE)
-    commons, (before,) = _up_to_now(facts, now)
+    if schedule.specification.once:
+        commons, before = Commons(facts, now), Plan(schedule)
+    else:
+        commons, before = _up_to_now(facts, now)
     draft = Draft(before.schedule, commons, now)
     if before.schedule.status is Status.ACTIVE:  # it may have ended in this very moment
         draft.schedule = paused(before.schedule, reason, by=by, until=until)
@@ -94,8 +103,10 @@ def pause(
 
 
 def resume(schedule: Schedule, now: int, *, active: int, limits: Limits) -> Plan:
-    """Active again, and nothing is replayed. `active` says how many there are already."""
-    schedule = resumed(schedule, now)
+    """Active again, and nothing is replayed; if the pause was over, from its end on. `active` says
+    how many there are already."""
+    until = schedule.paused_until
+    schedule = resumed(schedule, now if until is None else min(now, until))
     refuse_beyond_limit(active, limits)
     return Plan(schedule)
 
@@ -105,12 +116,12 @@ def delete(facts: Facts, now: int) -> Plans:
     (schedule,) = facts.schedules
     for run in facts.open_runs.get(_scope(schedule), ()):
         if run.schedule_id == schedule.id and run.state is State.RUNNING:
-            raise Conflict(f'schedule "{schedule.key}" has {_named(run)}; {_WAIT}')
-    commons, (before,) = _up_to_now(facts, now)
+            raise _in_the_way(run, f'schedule "{schedule.key}" cannot be deleted')
+    commons, before = _up_to_now(facts, now)
     draft = Draft(before.schedule._replace(next_slot=None, wake_at=None), commons, now)
     draft.close_waiting(Reason.DELETED)
-    gone = draft.plan()._replace(deleted=True)
-    return commons.results([_joined(before, gone)])
+    draft.deleted = True
+    return commons.results([_joined(before, draft.plan())])
 
 
 def run_now(facts: Facts, now: int, request: int) -> Plans:
@@ -122,28 +133,18 @@ def run_now(facts: Facts, now: int, request: int) -> Plans:
     commons = Commons(facts, now)
     draft = Draft(schedule, commons, now)
     specification, ahead = schedule.specification, draft.open_runs
+    held = bool(ahead) and not specification.allows_overlap
     queues = specification.overlap.if_running is IfRunning.QUEUE
-    if ahead and not (queues or specification.allows_overlap):
-        raise Conflict(f'schedule "{schedule.key}" has {_named(ahead[0])}; {_WAIT}')
-    if queues and not turn(specification.overlap, 1, ahead, once=False).admitted:
-        remedy = "wait, cancel some, or raise queue_limit"
-        raise Conflict(f'schedule "{schedule.key}" has {len(ahead)} runs waiting; {remedy}')
-    run = Run(
-        schedule_id=schedule.id,
-        number=schedule.planned_count,
-        kind=Kind.MANUAL,
-        slot=now,
-        ready_at=now,
-        planned_at=now,
-        scope=draft.scope,
-        version=schedule.version,
-        request=request,
-        state=State.HELD if ahead and queues else State.QUEUED,
-        priority=specification.priority,
-        queue=specification.queue,
-    )
+    if held and not (queues and schedule.status is Status.ACTIVE):
+        raise _in_the_way(ahead[0], f'schedule "{schedule.key}" must not run beside it')
+    if held and not turn(specification.overlap, 1, ahead, idle=False, once=False).admitted:
+        full = f"{specification.overlap.queue_limit} runs waiting already"
+        remedy = "cancel some, or raise queue_limit"
+        raise Conflict(f'schedule "{schedule.key}" has {full}; {remedy}')
+    state = State.HELD if held else State.QUEUED
+    run = draft.new_run(schedule.planned_count, Kind.MANUAL, now, now, state, request)
     draft.add([run])
-    draft.schedule = schedule._replace(planned_count=schedule.planned_count + 1, last_run_id=run.id)
+    draft.schedule = schedule._replace(planned_count=run.number + 1, last_run_id=run.id)
     return commons.results([draft.plan()])
 
 
@@ -179,28 +180,27 @@ def cancel_run(facts: Facts, run: Run, now: int) -> Plans:
     commons = Commons(facts, now)
     draft = Draft(schedule, commons, now)
     draft.cancel(run, Reason.REQUESTED)
-    if schedule.status is Status.ACTIVE:  # the planner sees whose turn it is
+    draft.wake_next()
+    if schedule.status is Status.ACTIVE:  # the planner sees what that means for the schedule
         draft.schedule = schedule._replace(wake_at=now)
     return commons.results([draft.plan()])
 
 
-_WAIT = "cancel it first, or wait until it has ended"
-
-
-def _named(run: Run) -> str:
-    attempt = f", attempt {run.attempt} by {run.worker}" if run.state is State.RUNNING else ""
-    return f"run {run.id} {run.state}{attempt}"
+def _in_the_way(run: Run, what: str) -> Conflict:
+    attempt = f" (attempt {run.attempt}, worker {run.worker})" if run.attempt else ""
+    remedy = "cancel it first, or wait until it has ended"
+    return Conflict(f"run {run.id} is {run.state}{attempt} and {what}; {remedy}")
 
 
 def _scope(schedule: Schedule) -> str:
     return schedule.specification.scope(schedule.id)
 
 
-def _up_to_now(facts: Facts, now: int) -> tuple[Commons, list[Plan]]:
+def _up_to_now(facts: Facts, now: int) -> tuple[Commons, Plan]:
     """The plan under the specification as it was; a person does not wait for the pace."""
-    unpaced = facts.limits._replace(max_dispatch_per_tick=0)
-    commons = Commons(facts._replace(limits=unpaced), now)
-    return commons, [plan_one(schedule, commons, now) for schedule in facts.schedules]
+    commons = Commons(facts, now)
+    (schedule,) = facts.schedules
+    return commons, plan_one(schedule, commons, now, paced=False)
 
 
 def _joined(first: Plan, second: Plan) -> Plan:
@@ -215,13 +215,16 @@ def _joined(first: Plan, second: Plan) -> Plan:
         second.closes or first.closes,
         second.scope,
         [*first.wakes, *second.wakes],
-        second.deleted,
+        second.deleted or first.deleted,
     )
 
 
 def _active(schedule: Schedule, event: ScheduleEvent) -> Schedule:
-    status = moved_schedule(schedule, event)
-    return schedule._replace(status=status, status_reason=None)
+    """Active again; or paused, if a person had paused it."""
+    schedule = schedule._replace(status=moved_schedule(schedule, event), status_reason=None)
+    if schedule.paused_by is None:
+        return schedule
+    return paused(schedule, None, by=schedule.paused_by, until=schedule.paused_until)
 
 
 def _named_anew(schedule: Schedule, now: int) -> Schedule:
@@ -240,25 +243,27 @@ def _named_anew(schedule: Schedule, now: int) -> Schedule:
     schedule = schedule._replace(cursor=cursor, passed=None)
     if schedule.status is not Status.ACTIVE:
         return schedule
-    following = slots_of(schedule).after(cursor)
-    return schedule._replace(next_slot=following, wake_at=now if following is None else following)
+    return schedule._replace(next_slot=slots_of(schedule).after(cursor), wake_at=now)
 
 
 def _bring_along(draft: Draft, before: Schedule) -> None:
-    """Open runs of the old version must not get lost: they are judged in the new scope, are no
-    probe of a gate that the schedule has left, and are held only where holding is looked at."""
-    old_scope, specification = _scope(before), draft.specification
+    """Open runs of the old version must not get lost: they are judged in the new scope, and are
+    held only where holding is looked at. Whoever waited behind them in the old scope is woken."""
+    old_scope = _scope(before)
     if old_scope != draft.scope:
         runs = draft.commons.open_runs.get(old_scope, ())
         own = [run for run in runs if run.schedule_id == before.id]
-        draft.commons.open_runs[old_scope] = [run for run in runs if run not in own]
-        draft.open_runs = [*draft.open_runs, *(run._replace(scope=draft.scope) for run in own)]
+        others = [run for run in runs if run.schedule_id != before.id]
+        draft.open_runs = others
+        draft.wake_next()
+        draft.commons.open_runs[old_scope] = others
+        theirs = draft.commons.open_runs.get(draft.scope, ())
+        draft.open_runs = [*theirs, *(run._replace(scope=draft.scope) for run in own)]
         draft.rescoped = draft.scope
-    for run in draft.own_open_runs:
-        if run.gate != specification.gate_key(before.key):
-            draft.leave_gate(run)
-        if run.state is State.HELD and not specification.reads_open_runs:
-            draft.release(run)
+    if not draft.specification.reads_open_runs:
+        for run in draft.own_open_runs:
+            if run.state is State.HELD:
+                draft.release(run)
 
 
 def _enabled_as_declared(schedule: Schedule, now: int) -> Schedule:

@@ -41,29 +41,31 @@ class Turn(NamedTuple):
     replaced: Sequence[Run] = ()
 
 
-def turn(overlap: Overlap, slots: int, open_runs: Sequence[Run], *, once: bool) -> Turn:
-    """Whose turn is it: that of the slots, or of the runs that are open?"""
+def turn(overlap: Overlap, slots: int, ahead: Sequence[Run], *, idle: bool, once: bool) -> Turn:
+    """Whose turn is it: that of the slots, or of the runs ahead of them? If the schedule is idle,
+    the first one need not wait."""
     policy = overlap.if_running
     if policy is IfRunning.QUEUE and not once:
-        waiting = sum(run.state is not State.RUNNING for run in open_runs)
-        room = max(overlap.queue_limit - waiting, 0)
+        held = sum(run.state is State.HELD for run in ahead)
+        room = max(overlap.queue_limit - held, 0) + idle
         return Turn(min(slots, room), Reason.QUEUE_FULL)
     if policy is IfRunning.CANCEL:
-        return Turn(slots, Reason.OVERLAP, open_runs)
-    if policy is IfRunning.SKIP and open_runs and not once:
+        return Turn(slots, Reason.OVERLAP, ahead)
+    if policy is IfRunning.SKIP and ahead and not once:
         return Turn(0, Reason.OVERLAP)
     return Turn(slots, Reason.OVERLAP)
 
 
-def next_in_line(open_runs: Iterable[Run]) -> Run | None:
-    """The held run whose turn has come: the oldest, once nothing is queued or running."""
-    head: Run | None = None
-    for run in open_runs:
-        if run.state is not State.HELD:
-            return None
-        if head is None or _place(run) < _place(head):
-            head = run
-    return head
+def in_line(open_runs: Iterable[Run]) -> list[Run]:
+    """The held runs, in the order of their turns."""
+    return sorted((run for run in open_runs if run.state is State.HELD), key=_place)
+
+
+def next_in_line(open_runs: Sequence[Run]) -> Run | None:
+    """The held run whose turn has come: the first, once nothing is queued or running."""
+    if any(run.state is not State.HELD for run in open_runs):
+        return None
+    return min(open_runs, key=_place, default=None)
 
 
 def _place(run: Run) -> tuple[int, int, int]:

@@ -39,6 +39,18 @@ def pauses_itself(schedule: Schedule, reason: Reason) -> Schedule:
     return paused(schedule, reason, by=BY_ITSELF, until=None)
 
 
+def over(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
+    """Ended for good: it names no slots any more, and no range is left to fill."""
+    return schedule._replace(
+        status=moved_schedule(schedule, event),
+        status_reason=reason,
+        next_slot=None,
+        wake_at=None,
+        passed=None,
+        backfill=None,
+    )
+
+
 def resumed(schedule: Schedule, now: int) -> Schedule:
     """Active again from now on."""
     active = schedule._replace(
@@ -60,6 +72,5 @@ def counted_from(schedule: Schedule, now: int) -> Schedule:
         cursor=schedule.cursor if specification.once else max(schedule.cursor, now),
         passed=None,
     )
-    following = slots_of(schedule).after(schedule.cursor)
-    # Even if nothing follows, the planner must look once: it finds out that the schedule is done.
-    return schedule._replace(next_slot=following, wake_at=now if following is None else following)
+    # The planner looks at it now: perhaps it is done, or has a backfill to go on with.
+    return schedule._replace(next_slot=slots_of(schedule).after(schedule.cursor), wake_at=now)

@@ -12,11 +12,18 @@ from collections.abc import Sequence
 from quarterjack.rules.anchors import anchored_at, slots_of
 from quarterjack.rules.backfill import work_off
 from quarterjack.rules.catch_up import Due, choose, due_slots
-from quarterjack.rules.draft import Commons, Draft
-from quarterjack.rules.gate import looks_again_at, may_probe, outstanding_polls, passed_by, refusal
+from quarterjack.rules.draft import Commons, Draft, still_open
+from quarterjack.rules.gate import (
+    RECHECK,
+    held_until,
+    may_probe,
+    outstanding_polls,
+    passed_by,
+    refusal,
+)
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
-from quarterjack.rules.overlap import IfRunning, next_in_line, turn
-from quarterjack.rules.pause import has_too_many_errors, pauses_itself, resumed
+from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, turn
+from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, resumed
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_left, repeats_used_up
 from quarterjack.rules.states import RunEvent, ScheduleEvent, State, Status, moved_schedule
@@ -33,18 +40,19 @@ def plan(facts: Facts, now: int) -> Plans:
             plans.append(plan_one(schedule, commons, now))
         except Exception as error:
             # Nothing is swallowed: the schedule's own row tells what it was.
-            plans.append(_invalid(schedule, error))
+            plans.append(_invalid(schedule, commons, error))
     return commons.results(plans)
 
 
-def plan_one(schedule: Schedule, commons: Commons, now: int) -> Plan:
+def plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool = True) -> Plan:
+    """The plan of one schedule. What a person asks for does not wait for the pace."""
     until = schedule.paused_until
     if schedule.status is Status.PAUSED and until is not None and until <= now:
         schedule = resumed(schedule, until)
     if schedule.status is not Status.ACTIVE:
         return Plan(schedule._replace(wake_at=schedule.paused_until))
     due, following = due_slots(slots_of(schedule), schedule.cursor, now)
-    if due is not None:
+    if due is not None and paced:
         postponed_until = commons.pace.postpones_until(commons.limits)
         if postponed_until is not None:
             commons.pace = commons.pace.postponed_one()
@@ -54,28 +62,29 @@ def plan_one(schedule: Schedule, commons: Commons, now: int) -> Plan:
         _decide_slots(draft, due)
     if draft.schedule.status is Status.ACTIVE:
         _look_ahead(draft, following, due)
+    if draft.added and commons.limits.max_dispatch_per_tick:
+        commons.pace = commons.pace.dispatched_one()
     return draft.plan()
 
 
 def _decide_slots(draft: Draft, due: Due) -> None:
     """Each due slot becomes a run, or is passed over."""
     specification = draft.specification
+    if has_too_many_errors(draft.schedule):
+        _pause_instead(draft, due)
+        return
     drops = specification.on_constraint is OnConstraint.DROP
     window = specification.window if drops else None
     chosen = choose(due, specification.catch_up, window, once=specification.once)
     draft.passed = chosen.passed
     slots: Sequence[int] = chosen.slots
-    if has_too_many_errors(draft.schedule):
-        draft.pass_over(slots, Reason.CONSECUTIVE_ERRORS)
-        draft.schedule = pauses_itself(draft.schedule, Reason.CONSECUTIVE_ERRORS)
-        draft.close_waiting(Reason.PAUSED)
-        return
-    ahead = _runs_ahead(draft)
-    if not ahead and not specification.has_guards and draft.commons.outage is None:
+    if not draft.open_runs and not specification.has_guards and draft.outage is None:
         _add_runs(draft, slots, 0, caught_up=chosen.caught_up, held=False)
         return  # nearly always nothing stands in the way
+    ahead = _runs_ahead(draft)
     slots = draft.newest(slots, repeats_left(draft.schedule, ahead), Reason.REPEATS)
-    overlap = turn(specification.overlap, len(slots), ahead, once=specification.once)
+    idle, once = not draft.open_runs, specification.once
+    overlap = turn(specification.overlap, len(slots), ahead, idle=idle, once=once)
     slots = draft.oldest(slots, overlap.admitted, overlap.reason)
     slots, held_by_polls = _past_polls(draft, slots, ahead)
     slots, held_by_gate = _past_gate(draft, slots)
@@ -88,15 +97,27 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     _add_runs(draft, slots, ready_at, caught_up=chosen.caught_up, held=held)
 
 
+def _pause_instead(draft: Draft, due: Due) -> None:
+    """It has too many errors. Its slots are passed over, but for a one-shot: that fires when the
+    schedule is resumed."""
+    schedule = draft.schedule
+    if not draft.specification.once:
+        draft.passed = due.row(due.first, due.newest, Reason.CONSECUTIVE_ERRORS)
+        schedule = schedule._replace(cursor=max(schedule.cursor, draft.now))
+    draft.schedule = pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
+    draft.close_waiting(Reason.PAUSED)
+
+
 def _runs_ahead(draft: Draft) -> Sequence[Run]:
-    """The open runs that count as earlier ones; not the retries that a new slot supersedes."""
-    if not draft.specification.retry.preempted_by_slot:
-        return draft.open_runs
-    return [run for run in draft.open_runs if not _is_superseded(run, draft.schedule.id)]
-
-
-def _is_superseded(run: Run, schedule_id: int) -> bool:
-    return run.waits_to_retry and run.schedule_id == schedule_id
+    """The open runs that count as earlier ones: not those of a backfill, which give way to slots,
+    nor the retries that a new slot supersedes."""
+    preempts, own = draft.specification.retry.preempted_by_slot, draft.schedule.id
+    return [
+        run
+        for run in draft.open_runs
+        if run.kind is not Kind.BACKFILL
+        and not (preempts and run.waits_to_retry and run.schedule_id == own)
+    ]
 
 
 def _past_polls(
@@ -104,7 +125,7 @@ def _past_polls(
 ) -> tuple[Sequence[int], bool]:
     """The slots that the poll guard lets pass, and whether they must wait for it."""
     specification = draft.specification
-    most = specification.polls_max
+    most = specification.max_outstanding_polls
     if not most or not slots or specification.overlap.if_running is IfRunning.CANCEL:
         return slots, False
     room = max(most - outstanding_polls(ahead), 0)
@@ -120,7 +141,7 @@ def _past_gate(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], bool]
     key = draft.specification.gate_key(draft.schedule.key)
     if key is None or not slots:
         return slots, False
-    gate = draft.commons.gates[key]
+    gate = draft.gate(key)
     reason = refusal(gate, draft.now)
     if reason is not None:
         if draft.specification.once:
@@ -133,14 +154,16 @@ def _past_gate(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], bool]
 
 def _past_outage(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], int]:
     """The slots that the budget after an outage lets pass, and when the first may start."""
-    commons, once = draft.commons, draft.specification.once
-    outage = commons.outage
-    if outage is None or not slots or not outage.covers(slots[-1]):
+    outage, once, limits = draft.outage, draft.specification.once, draft.commons.limits
+    if outage is None:
         return slots, 0
-    if not once and not outage.has_room(commons.limits):
-        return draft.oldest(slots, 0, Reason.OUTAGE_LIMIT), 0
-    commons.outage = outage.caught_up_one(recurring=not once)
-    return slots, outage.next_ready_at(commons.limits)
+    later = [slot for slot in slots if not outage.covers(slot)]
+    if len(later) == len(slots):
+        return slots, 0
+    if not once and not outage.has_room(limits):
+        return draft.newest(slots, len(later), Reason.OUTAGE_LIMIT), 0
+    draft.outage = outage.caught_up_one(recurring=not once)
+    return slots, outage.next_ready_at(limits)
 
 
 def _make_room(draft: Draft, replaced: Sequence[Run]) -> None:
@@ -159,7 +182,7 @@ def _add_runs(
 ) -> None:
     """One run for each slot: the first may start, the others wait behind it unless they may
     overlap."""
-    schedule, specification, commons = draft.schedule, draft.specification, draft.commons
+    schedule, specification = draft.schedule, draft.specification
     gate_key = specification.gate_key(schedule.key)
     runs = []
     for number, slot in enumerate(slots, schedule.planned_count):
@@ -168,62 +191,79 @@ def _add_runs(
             ready = ready_from(slot, specification.window, specification.on_constraint)
         if specification.jitter:
             ready += jitter_of(schedule.key, slot, specification.jitter)
-        run = Run(
-            schedule.id,
+        run = draft.new_run(
             number,
             Kind.SLOT,
             slot,
             max(ready, ready_at),
-            draft.now,
-            draft.scope,
-            gate_key,
-            schedule.version,
-            0,
             State.HELD if held else State.QUEUED,
-            None,
-            specification.priority,
-            specification.queue,
-            caught_up,
+            0,
+            gate_key,
+            caught_up=caught_up,
         )
         if not held:
-            _let_through(draft, run)
+            if gate_key is not None:
+                run = _at_its_gate(draft, run)
             held = not specification.allows_overlap
         runs.append(run)
     draft.add(runs)
-    if commons.limits.max_dispatch_per_tick:
-        commons.pace = commons.pace.dispatched_one()
+
+
+def _at_its_gate(draft: Draft, run: Run) -> Run:
+    """Let through, or held if it would be the probe and cannot start yet."""
+    if _held_back(draft, run) is not None:
+        return run._replace(state=State.HELD)
+    _let_through(draft, run)
+    return run
+
+
+def _held_back(draft: Draft, run: Run) -> int | None:
+    """Until when its gate holds this run back."""
+    most = draft.specification.max_outstanding_polls
+    if most and run.kind is Kind.SLOT and outstanding_polls(draft.open_runs) >= most:
+        return draft.now + RECHECK
+    return None if run.gate is None else held_until(draft.gate(run.gate), run, draft.now)
 
 
 def _let_through(draft: Draft, run: Run) -> None:
-    gate = draft.gate_of(run)
-    if gate is not None:
-        draft.put_gate(passed_by(gate, run, draft.now), run.id)
+    if run.gate is not None:
+        draft.put_gate(passed_by(draft.gate(run.gate), run, draft.now), run)
 
 
 def _look_ahead(draft: Draft, following: int | None, due: Due | None) -> None:
     """Cursor, next slot and next wake; what is released; whether the schedule is done."""
-    now = draft.now
     schedule, last = draft.schedule, draft.added[-1] if draft.added else None
     schedule = schedule._replace(
-        cursor=max(schedule.cursor, now),
+        cursor=max(schedule.cursor, draft.now),
         next_slot=following,
         wake_at=following,
         planned_count=schedule.planned_count + len(draft.added),
         last_fired_at=schedule.last_fired_at if last is None else last.slot,
         last_run_id=schedule.last_run_id if last is None else last.id,
     )
-    if draft.specification.completion and following is None and _counts_anew(draft, due):
-        schedule = anchored_at(schedule, now)
+    if following is None and draft.specification.completion and _counts_anew(draft, due):
+        schedule = anchored_at(schedule, draft.now)
     draft.schedule = schedule
-    wakes = (_release(draft), work_off(draft))
-    if repeats_used_up(schedule):
-        _finish(draft, Reason.REPEATS)
-    elif schedule.next_slot is None and not draft.own_open_runs and draft.schedule.backfill is None:
-        _finish(draft, Reason.NO_MORE_SLOTS)
-    elif earlier := [wake for wake in wakes if wake is not None]:
-        wake = schedule.wake_at
-        soonest = min(earlier) if wake is None else min(wake, *earlier)
+    wakes = [schedule.wake_at, _release(draft), work_off(draft)]
+    reason = _why_done(draft)
+    if reason is not None:
+        _finish(draft, reason)
+        return
+    soonest = min((wake for wake in wakes if wake is not None), default=None)
+    if soonest != schedule.wake_at:
         draft.schedule = draft.schedule._replace(wake_at=soonest)
+
+
+def _why_done(draft: Draft) -> Reason | None:
+    """Nothing is left to do. What people asked for beside the slots is done first."""
+    schedule = draft.schedule
+    used_up = repeats_used_up(schedule)
+    if schedule.backfill is not None or not (used_up or schedule.next_slot is None):
+        return None
+    own = draft.own_open_runs
+    if used_up and not any(run.kind is not Kind.SLOT for run in own):
+        return Reason.REPEATS
+    return Reason.NO_MORE_SLOTS if schedule.next_slot is None and not own else None
 
 
 def _counts_anew(draft: Draft, due: Due | None) -> bool:
@@ -233,43 +273,47 @@ def _counts_anew(draft: Draft, due: Due | None) -> bool:
 
 
 def _release(draft: Draft) -> int | None:
-    """The held run whose turn has come is queued, if its gate lets it through; else the instant at
-    which to look again. If it belongs to another schedule, that one is woken."""
+    """Held runs whose turn has come are queued, if their gate lets them through; else the instant
+    at which to look again. If the next in line is another schedule's, that one is woken."""
     if not draft.open_runs:
         return None
-    head = next_in_line(draft.open_runs)
-    if head is None:
-        return None
-    if head.schedule_id != draft.schedule.id:
-        draft.wake(head.schedule_id)
-        return None
-    gate = draft.gate_of(head)
-    if gate is not None:
-        if refusal(gate, draft.now) is not None:
-            return looks_again_at(gate, draft.now)
-        _let_through(draft, head)
-    draft.release(head)
+    if draft.specification.allows_overlap:
+        ready: Sequence[Run] = in_line(draft.own_open_runs)
+    else:
+        head = next_in_line(draft.open_runs)
+        if head is not None:
+            draft.wake(head.schedule_id)
+        ready = [head] if head is not None and head.schedule_id == draft.schedule.id else []
+    for run in ready:
+        look_again_at = _held_back(draft, run)
+        if look_again_at is not None:
+            return look_again_at
+        _let_through(draft, run)
+        draft.release(run)
     return None
 
 
 def _finish(draft: Draft, reason: Reason) -> None:
-    schedule = draft.schedule
-    draft.schedule = schedule._replace(
-        status=moved_schedule(schedule, ScheduleEvent.FINISH),
-        status_reason=reason,
-        next_slot=None,
-        wake_at=None,
-    )
+    """Done; and gone, if that was wanted and it has fired."""
+    draft.schedule = over(draft.schedule, ScheduleEvent.FINISH, reason)
+    fired = draft.schedule.last_fired_at is not None
+    draft.deleted = fired and draft.specification.delete_after_run
     if draft.own_open_runs:
         draft.close_waiting(Reason.INACTIVE)
 
 
-def _invalid(schedule: Schedule, error: Exception) -> Plan:
-    return Plan(
-        schedule._replace(
-            status=Status.INVALID,
-            status_reason=f"{type(error).__name__}: {error}",
-            next_slot=None,
-            wake_at=None,
-        )
+def _invalid(schedule: Schedule, commons: Commons, error: Exception) -> Plan:
+    """Out of the way: what waits is closed, and whoever waited behind it is woken."""
+    wakes = []
+    for scope, runs in list(commons.open_runs.items()):
+        left = commons.open_runs[scope] = still_open(runs, schedule.id)
+        head = next_in_line(left) if len(left) < len(runs) else None
+        if head is not None:
+            wakes.append(head.schedule_id)
+    invalid = schedule._replace(
+        status=moved_schedule(schedule, ScheduleEvent.INVALIDATE),
+        status_reason=f"{type(error).__name__}: {error}",
+        next_slot=None,
+        wake_at=None,
     )
+    return Plan(invalid, closes=Reason.INACTIVE, wakes=wakes)

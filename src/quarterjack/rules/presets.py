@@ -34,7 +34,7 @@ GENERAL: Mapping[str, Any] = {
     "retry_backoff": "exponential",
     "slot_preempts_retry": False,
     "on_exhausted": "continue",
-    "circuit_breaker": None,
+    "circuit_breaker": "off",
     "max_outstanding_polls": 1,
     "max_consecutive_errors": 0,
     "total_repeats": 0,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from quarterjack.rules.words import Word
+from quarterjack.times import Every, Recurrence
 from quarterjack.times.instants import SECOND
 
-DELAY_DEFAULT = 30 * SECOND
 CAP = 10
 _DOUBLINGS_MAX = 4
 """2^4 is beyond the cap already."""
@@ -45,3 +45,8 @@ class Retry(NamedTuple):
         if self.backoff is Backoff.FIXED:
             return self.delay
         return min(self.delay << min(failures - 1, _DOUBLINGS_MAX), CAP * self.delay)
+
+
+def default_delay(recurrence: Recurrence) -> int:
+    """The interval, if there is one."""
+    return recurrence.interval.nominal if isinstance(recurrence, Every) else 30 * SECOND

@@ -1,8 +1,9 @@
 """Settle: what becomes of a run and its schedule after one attempt, however that attempt ended.
 
 `settle` folds over a batch: several attempts of one schedule may have ended, and gates are shared.
-A run keeps the specification it was planned with; what concerns the schedule as a whole (repeats,
-errors, anchor) follows the current one. Manual runs and backfills count for neither.
+A run keeps the specification it was planned with, also for what follows when its retries are used
+up; repeats, errors and anchor follow the schedule's current one. Manual runs and backfills count
+for none of these.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from quarterjack.rules.anchors import anchored_at
-from quarterjack.rules.draft import SharedGates
-from quarterjack.rules.gate import is_probed_by, judged, looks_again_at, refusal, reopened
+from quarterjack.rules.draft import SharedGates, still_open
+from quarterjack.rules.gate import held_until, judged
 from quarterjack.rules.model import (
     Attempt,
     Ended,
@@ -26,7 +27,7 @@ from quarterjack.rules.model import (
     Settlements,
 )
 from quarterjack.rules.overlap import next_in_line
-from quarterjack.rules.pause import has_too_many_errors, pauses_itself
+from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_used_up
 from quarterjack.rules.retry import OnExhausted
@@ -37,7 +38,6 @@ from quarterjack.rules.states import (
     State,
     Status,
     moved_run,
-    moved_schedule,
 )
 
 
@@ -50,7 +50,7 @@ def settle(
 ) -> Settlements:
     """The settlement of each attempt, in order; each shows its schedule as it is after that one.
     `held` are, by scope, the first held run of each schedule that has one."""
-    shared = SharedGates(dict(gates))
+    shared = SharedGates(gates)
     latest = dict(schedules)
     settlements = []
     for each in ended:
@@ -78,6 +78,13 @@ _CLOSING = {
 }
 
 
+_WITHOUT_A_WORD = {
+    Ending.FAILED: "the attempt failed without a word",
+    Ending.TIMED_OUT: "the attempt took longer than its timeout",
+    Ending.LOST: "the worker was lost",
+}
+
+
 def _settle_one(
     ended: Ended, schedule: Schedule, gates: SharedGates, held: Sequence[Run] | None, now: int
 ) -> Settlement:
@@ -85,15 +92,17 @@ def _settle_one(
     if run.cancel is not None and outcome.ending is not Ending.SUCCEEDED:
         outcome = outcome._replace(ending=Ending.CANCELLED)
     follows = _by_policy(run, specification, outcome)
-    goes_on = follows.ready_at is not None
-    schedule = _counted(schedule, run, outcome, goes_on=goes_on)
-    if goes_on and (stopped := _stopped_by_schedule(schedule, run)) is not None:
-        follows, goes_on = Follows(_CLOSING[outcome.ending], stopped), False
-    gate = _past_its_gate(gates, run, specification, outcome)
-    if goes_on:
-        return _go_on(run, schedule, outcome, follows, gate, now)
-    run = _closed(run, outcome, follows)
-    return _end(run, schedule, specification, gates, gate, held, now)
+    if follows.ready_at is not None and schedule.status is not Status.ACTIVE:
+        follows = Follows(_CLOSING[outcome.ending], Reason.INACTIVE)
+    schedule = _counted(schedule, run, outcome, goes_on=follows.ready_at is not None)
+    if follows.ready_at is not None and run.kind is Kind.SLOT and has_too_many_errors(schedule):
+        follows = Follows(_CLOSING[outcome.ending], Reason.CONSECUTIVE_ERRORS)
+    breaker = specification.breaker
+    if breaker is not None and run.gate is not None:
+        gates.put(judged(gates[run.gate], breaker, run, outcome), outcome.at, run.id)
+    if follows.ready_at is not None:
+        return _go_on(run, schedule, outcome, follows.ready_at, gates, now)
+    return _end(_closed(run, outcome, follows), schedule, specification, held, now)
 
 
 def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Follows:
@@ -116,15 +125,6 @@ def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Foll
     return Follows(RunEvent.TRY_AGAIN, None, outcome.at + retry.delay_after(failures))
 
 
-def _stopped_by_schedule(schedule: Schedule, run: Run) -> Reason | None:
-    """Why a run that could go on must not."""
-    if schedule.status is not Status.ACTIVE:
-        return Reason.INACTIVE
-    if run.kind is Kind.SLOT and has_too_many_errors(schedule):
-        return Reason.CONSECUTIVE_ERRORS
-    return None
-
-
 def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -> Schedule:
     """The schedule's counters. A loss counts once the run is lost for good."""
     by_slot = run.kind is Kind.SLOT
@@ -145,44 +145,29 @@ def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -
         error_count=schedule.error_count + 1,
         current_retry=run.failures + 1 if by_slot else schedule.current_retry,
         consecutive_errors=schedule.consecutive_errors + by_slot,
-        last_error=outcome.error or Reason.WORKER_LOST.meaning,
+        last_error=outcome.error or _WITHOUT_A_WORD[ending],
         last_result="error",
         last_failure_at=outcome.at,
     )
 
 
-def _past_its_gate(
-    gates: SharedGates, run: Run, specification: Specification, outcome: Outcome
-) -> Gate | None:
-    """The run's gate, after what this outcome says about it."""
-    breaker = specification.breaker
-    if breaker is None or run.gate is None:
-        return None
-    gate = judged(gates[run.gate], breaker, run, outcome)
-    gates.put(gate, outcome.at, run.id)
-    return gate
-
-
 def _go_on(
-    run: Run, schedule: Schedule, outcome: Outcome, follows: Follows, gate: Gate | None, now: int
+    run: Run, schedule: Schedule, outcome: Outcome, ready_at: int, gates: SharedGates, now: int
 ) -> Settlement:
     """Queued for another attempt; held, if its gate would not let it through."""
     attempt = Attempt(run.id, run.attempt, run.worker, run.started_at, outcome)
-    waits = gate is not None and refusal(gate, now) is not None
-    event = RunEvent.HOLD if waits else follows.event
+    waits = None if run.gate is None else held_until(gates[run.gate], run, now)
     lost = outcome.ending is Ending.LOST
     run = run._replace(
-        state=moved_run(run, event),
-        ready_at=follows.ready_at or outcome.at,
+        state=moved_run(run, RunEvent.TRY_AGAIN if waits is None else RunEvent.HOLD),
+        ready_at=ready_at,
         failures=run.failures + (not lost),
         losses=run.losses + (lost and not outcome.handed_back),
         worker=None,
         lease_until=None,
         error=outcome.error,
     )
-    if waits and gate is not None:
-        schedule = _woken(schedule, looks_again_at(gate, now))
-    return Settlement(run, schedule, attempt)
+    return Settlement(run, schedule if waits is None else _woken(schedule, waits), attempt)
 
 
 def _closed(run: Run, outcome: Outcome, follows: Follows) -> Run:
@@ -202,67 +187,53 @@ def _end(
     run: Run,
     schedule: Schedule,
     specification: Specification,
-    gates: SharedGates,
-    gate: Gate | None,
     held: Sequence[Run] | None,
     now: int,
 ) -> Settlement:
     """The run is closed: what that means for its schedule, and whose turn it is."""
-    was_active = schedule.status is Status.ACTIVE
-    if was_active and run.kind is Kind.SLOT:
-        schedule = _after_its_run(schedule, run, specification)
-    deletes = specification.delete_after_run and run.kind is Kind.SLOT
     closes: Reason | None = None
-    if deletes:
-        closes = Reason.DELETED
-    elif was_active and schedule.status is not Status.ACTIVE:
-        closes = Reason.PAUSED if schedule.status is Status.PAUSED else Reason.INACTIVE
-    if closes and gate is not None and is_probed_by(gate, schedule.id):
-        gates.put(reopened(gate, now), now, gate.probe)
+    if schedule.status is Status.ACTIVE:
+        if run.kind is Kind.SLOT:
+            schedule = _after_its_run(schedule, run, specification)
+        if schedule.status is Status.PAUSED:
+            closes = Reason.PAUSED
+        elif schedule.status is not Status.ACTIVE:
+            closes = Reason.INACTIVE
+        elif _may_be_done(schedule):
+            schedule = _woken(schedule, now)
     wakes: int | None = None
     if held:
-        still_held = [each for each in held if not closes or each.schedule_id != schedule.id]
-        head = next_in_line(still_held)
+        head = next_in_line(still_open(held, schedule.id) if closes else held)
         if head is not None and head.schedule_id != schedule.id:
             wakes = head.schedule_id
         elif head is not None:
             schedule = _woken(schedule, now)
-    if schedule.backfill is not None:
-        schedule = _woken(schedule, now)
-    return Settlement(run, schedule, None, closes, wakes, deletes)
+    return Settlement(run, schedule, None, closes, wakes)
+
+
+def _may_be_done(schedule: Schedule) -> bool:
+    """Only the planner knows what is open: it looks, or goes on with a backfill."""
+    ends = schedule.next_slot is None or repeats_used_up(schedule)
+    return ends or schedule.backfill is not None
 
 
 def _after_its_run(schedule: Schedule, run: Run, specification: Specification) -> Schedule:
     """The schedule after a run that one of its slots made."""
+    if schedule.specification.delete_after_run and schedule.next_slot is None:
+        return schedule  # it goes, whatever became of the run
     failed = run.state is State.FAILED or run.state is State.TIMED_OUT
     exhausted = failed and run.reason is not Reason.CONSECUTIVE_ERRORS
     if exhausted and specification.retry.on_exhausted is OnExhausted.DEAD:
-        return _over(schedule, ScheduleEvent.DIE, Reason.EXHAUSTED)
+        return over(schedule, ScheduleEvent.DIE, Reason.EXHAUSTED)
     if exhausted and specification.retry.on_exhausted is OnExhausted.PAUSE:
         return pauses_itself(schedule, Reason.EXHAUSTED)
     if has_too_many_errors(schedule):
         return pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
-    if repeats_used_up(schedule):
-        return _over(schedule, ScheduleEvent.FINISH, Reason.REPEATS)
     if schedule.current_retry:
         schedule = schedule._replace(current_retry=0)
     if schedule.specification.completion and run.finished_at is not None:
         return anchored_at(schedule, run.finished_at)
-    if schedule.next_slot is not None:
-        return schedule
-    if schedule.specification.once:
-        return _over(schedule, ScheduleEvent.FINISH, Reason.NO_MORE_SLOTS)
-    return _woken(schedule, run.finished_at or 0)  # the planner finds out whether it is done
-
-
-def _over(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
-    return schedule._replace(
-        status=moved_schedule(schedule, event),
-        status_reason=reason,
-        next_slot=None,
-        wake_at=None,
-        passed=None,
-    )
+    return schedule
 
 
 def _woken(schedule: Schedule, at: int) -> Schedule:

@@ -19,7 +19,7 @@ from quarterjack.rules.execution import Execution
 from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.gate import Breaker
 from quarterjack.rules.overlap import IfRunning, Overlap
-from quarterjack.rules.retry import Retry
+from quarterjack.rules.retry import Retry, default_delay
 from quarterjack.rules.target import Target
 from quarterjack.rules.windows import OnConstraint
 from quarterjack.times import After, At, Recurrence, Window
@@ -69,11 +69,6 @@ class Specification:
         return self.overlap.if_running is IfRunning.ALLOW
 
     @cached_property
-    def polls_max(self) -> int:
-        """0 is any number."""
-        return self.max_outstanding_polls if self.target.is_poll else 0
-
-    @cached_property
     def reads_open_runs(self) -> bool:
         """Does planning depend on the runs that are open? If not, a store need not read them."""
         return (
@@ -82,7 +77,7 @@ class Specification:
             or self.completion
             or self.retry.preempted_by_slot
             or self.breaker is not None
-            or self.polls_max > 0
+            or self.max_outstanding_polls > 0
             or self.total_repeats > 0
             or getattr(self.recurrence, "end_at", None) is not None
         )
@@ -95,7 +90,7 @@ class Specification:
     @cached_property
     def has_guards(self) -> bool:
         """Can anything but open runs keep a slot from running?"""
-        limited = self.total_repeats > 0 or self.polls_max > 0
+        limited = self.total_repeats > 0 or self.max_outstanding_polls > 0
         queued = self.overlap.if_running is IfRunning.QUEUE
         return limited or queued or self.breaker is not None or self.retry.preempted_by_slot
 
@@ -110,7 +105,10 @@ class Specification:
         return self.breaker.name or self.target.plugin_command or f"schedule/{key}"
 
     def names_the_same_slots(self, other: Specification) -> bool:
-        """Are recurrence, zone, bounds and window the same? If not, an edit plans anew."""
+        """Are recurrence, zone, bounds and window the same? If not, an edit plans anew. A one-shot
+        is the same as long as its instant is."""
+        if self.once:
+            return self.recurrence == other.recurrence
         return self._when() == other._when()
 
     @cached_property
@@ -137,7 +135,7 @@ class Specification:
                 "if_running": self.overlap.if_running.value,
                 "queue_limit": self.overlap.queue_limit,
                 "max_retries": self._retries(),
-                "retry_delay": _text(self.retry.delay),
+                "retry_delay": self._given_delay(),
                 "retry_backoff": self.retry.backoff.value,
                 "slot_preempts_retry": self.retry.preempted_by_slot,
                 "on_exhausted": self.retry.on_exhausted.value,
@@ -156,20 +154,26 @@ class Specification:
         )
 
     def _when(self) -> dict[str, Any]:
-        window = self.window
-        return self.recurrence.to_json() | {
+        window, when = self.window, self.recurrence.to_json()
+        when.pop("key", None)  # the schedule's own, and filled in again by whoever reads this
+        return when | {
             "timezone": self.timezone,
             "only_between": window.only_between if window else None,
             "not_on": list(window.not_on) if window else [],
             "on_constraint": self.on_constraint.value,
         }
 
+    def _given_delay(self) -> str | None:
+        """None if it is the default, which follows the interval when that is edited."""
+        default = default_delay(self.recurrence)
+        return None if self.retry.delay == default else _text(self.retry.delay)
+
     def _retries(self) -> int | str:
         return "endless" if self.retry.retries_max is None else self.retry.retries_max
 
-    def _breaker(self) -> dict[str, Any] | None:
+    def _breaker(self) -> dict[str, Any] | str:
         if self.breaker is None:
-            return None
+            return "off"
         said: dict[str, Any] = {
             "threshold": self.breaker.threshold,
             "reset_after": _text(self.breaker.reset_after),

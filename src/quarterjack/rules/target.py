@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quarterjack.errors import InvalidSpecification
+from quarterjack.rules.plain import plain_json, plain_label, plain_text
+from quarterjack.times.reading import read_whole_number
 
 
 @dataclass(frozen=True)
@@ -64,10 +66,14 @@ TARGET_FIELDS = frozenset(_SHAPES) | {
 
 def read_target(mapping: Mapping[str, Any]) -> Target:
     """The one target that a mapping names, whatever else it says."""
-    mapping = {field: mapping[field] for field in TARGET_FIELDS & mapping.keys()}
-    if mapping.get("target") is not None:
+    mapping = {
+        field: value
+        for field, value in mapping.items()
+        if field in TARGET_FIELDS and value is not None
+    }
+    if "target" in mapping:
         mapping = _spelled_out(mapping)
-    named = [name for name in _SHAPES if mapping.get(name) is not None]
+    named = [name for name in _SHAPES if name in mapping]
     if "plugin" in named and "command" in named:
         named.remove("command")
     if len(named) != 1:
@@ -79,8 +85,8 @@ def read_target(mapping: Mapping[str, Any]) -> Target:
     _refuse_strangers(mapping, name, shape)
     fields = {name: _read(mapping[name], shape.wanted, name, shape)}
     for field, (wanted, default) in shape.beside.items():
-        value = mapping.get(field)
-        fields[field] = default if value is None else _read(value, wanted, field, shape)
+        value = mapping.get(field, default)
+        fields[field] = None if value is None else _read(value, wanted, field, shape)
     return Target(shape.kind, fields)
 
 
@@ -101,20 +107,41 @@ def _spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_strangers(mapping: Mapping[str, Any], name: str, shape: _Shape) -> None:
-    strangers = sorted(mapping.keys() - shape.beside.keys() - {name})
-    given = {field: mapping[field] for field in strangers if mapping[field] is not None}
+    given = {field: mapping[field] for field in mapping if field not in {name, *shape.beside}}
     if given:
         remedy = f"write it as in {shape.example}"
         reason = f"does not go with {name}"
-        raise InvalidSpecification.because(" and ".join(given), given, reason, remedy)
+        fields = " and ".join(str(field) for field in given)
+        raise InvalidSpecification.because(fields, given, reason, remedy)
 
 
 def _read(value: Any, wanted: type, field: str, shape: _Shape) -> Any:
+    if isinstance(value, tuple):
+        value = list(value)
+    example = f"write it as in {shape.example}"
     right = isinstance(value, wanted) and not isinstance(value, bool)
-    if right and wanted is list and field == "command":
-        right = all(isinstance(part, str) for part in value)
-    if right and (value or field in shape.beside):
-        return value
-    names = {str: "text", list: "a list of text", dict: "a mapping", int: "a number"}
-    reason = f"is not {names[wanted]}" if not right else "is empty"
-    raise InvalidSpecification.because(field, value, reason, f"write it as in {shape.example}")
+    if not right:
+        reason = f"is not {_NAMES[wanted]}"
+        raise InvalidSpecification.because(field, value, reason, example)
+    if wanted is str:
+        return plain_text(value, field) if field == "prompt" else _word(value, field)
+    if wanted is int:
+        return read_whole_number(value, 1, _IDS_MAX, field)
+    if not value and field not in shape.beside:
+        raise InvalidSpecification.because(field, value, "is empty", example)
+    if field == "command" and not all(isinstance(part, str) for part in value):
+        raise InvalidSpecification.because(field, value, "is not a list of text", example)
+    return plain_json(value, field)
+
+
+def _word(value: str, field: str) -> str:
+    """One that may stand in a key; so a plugin's name holds no slash."""
+    word = plain_label(value, field)
+    if field in ("plugin", "command") and "/" in word:
+        remedy = "use a name without one"
+        raise InvalidSpecification.because(field, value, "holds a slash", remedy)
+    return word
+
+
+_IDS_MAX = 2**63 - 1
+_NAMES = {str: "text", list: "a list", dict: "a mapping", int: "a number"}

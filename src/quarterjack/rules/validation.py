@@ -15,15 +15,20 @@ from quarterjack.errors import Invalid, InvalidSpecification, Problems, shown
 from quarterjack.rules.catch_up import CatchUp
 from quarterjack.rules.combinations import COMBINATIONS, possible_first_run
 from quarterjack.rules.fields import READERS
+from quarterjack.rules.limits import Limits
 from quarterjack.rules.overlap import Overlap
 from quarterjack.rules.presets import GENERAL, preset_for
-from quarterjack.rules.retry import DELAY_DEFAULT, Retry
+from quarterjack.rules.retry import Retry, default_delay
 from quarterjack.rules.specification import Specification
 from quarterjack.rules.target import TARGET_FIELDS, Target, read_target
-from quarterjack.times import Every, Recurrence, Window, parse
+from quarterjack.times import After, At, Recurrence, Window, parse
+from quarterjack.times.durations import DURATION_MAX
+from quarterjack.times.instants import SECOND
 from quarterjack.times.parse import NAMING_FIELDS, fields_beside
+from quarterjack.times.reading import read_whole_number
 from quarterjack.times.zones import zone_name
 
+_SECONDS_MAX = DURATION_MAX // SECOND
 _ALIASES = {"trigger_payload": "payload", "timeout_seconds": "timeout"}
 _WHEN = frozenset(NAMING_FIELDS).union(*(fields_beside(name) for name in NAMING_FIELDS)) - {"key"}
 FIELDS = frozenset(READERS) | TARGET_FIELDS | _WHEN | {"preset"}
@@ -34,22 +39,25 @@ def read_specification(
     mapping: Mapping[str, Any],
     *,
     key: str,
-    now: int,
+    now: int | None,
     preset: str | None = None,
     defaults: Mapping[str, Any] | None = None,
+    limits: Limits = Limits(),  # noqa: B008
 ) -> Specification:
-    """The specification of the schedule with this key. `preset` and `defaults` are the service's;
-    `now` is from where it counts, if it counts from anywhere."""
+    """The specification of the schedule with this key. `preset`, `defaults` and `limits` are the
+    service's; `now` is from where it counts, or None for what was stored and so was judged before.
+    """
     problems = Problems(InvalidSpecification)
-    own = _own_fields(mapping, problems)
+    own = _said(mapping, "schedule", problems)
     target: Target | None = None
-    layers = GENERAL
+    layer: Mapping[str, Any] = {}
     with problems:
         target = read_target(own)
     with problems:
-        named = own.get("preset", preset)
-        layers = {**GENERAL, **preset_for(named, target.kind if target else None)}
-    values = {**layers, **(defaults or {}), **own}
+        layer = preset_for(own.get("preset", preset), target.kind if target else None)
+    if limits.max_consecutive_errors:
+        layer = {**layer, "max_consecutive_errors": limits.max_consecutive_errors}
+    values = {**GENERAL, **layer, **_said(defaults or {}, "defaults", problems), **own}
     recurrence: Recurrence | None = None
     with problems:
         recurrence = _read_recurrence(own, values, key)
@@ -64,23 +72,32 @@ def read_specification(
                 check(specification, own, now)
         if not problems.found:
             return specification
-    raise InvalidSpecification(f"schedule {shown(key)}", problems.found)
+    raise InvalidSpecification(f"schedule {shown(key)}", dict.fromkeys(problems.found))
 
 
-def _own_fields(mapping: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
-    """What stands in the schedule itself, under its one name; null is as good as nothing."""
-    own: dict[str, Any] = {}
-    for said, value in mapping.items():
-        name = _ALIASES.get(said, said)
+def _said(mapping: object, what: str, problems: Problems) -> dict[str, Any]:
+    """What was said, under its one name; null is as good as nothing."""
+    said: dict[str, Any] = {}
+    if not isinstance(mapping, Mapping):
         with problems:
-            if name not in FIELDS:
-                raise _unknown(name, value)
-            if name in own:
-                reason = f"says the same as {name}"
-                raise InvalidSpecification.because(said, value, reason, "give either one")
+            remedy = "write fields and values"
+            raise InvalidSpecification.because(what, mapping, "is no mapping", remedy)
+        return said
+    for spelled, value in mapping.items():
+        with problems:
+            field = _ALIASES.get(spelled, spelled) if isinstance(spelled, str) else spelled
+            if field not in FIELDS:
+                raise _unknown(field, value)
+            if field in said:
+                reason = f"says the same as {field}"
+                raise InvalidSpecification.because(spelled, value, reason, "give either one")
             if value is not None:
-                own[name] = f"{value}s" if said == "timeout_seconds" else value
-    return own
+                said[field] = _in_seconds(value) if spelled == "timeout_seconds" else value
+    return said
+
+
+def _in_seconds(value: object) -> str:
+    return f"{read_whole_number(value, 1, _SECONDS_MAX, 'timeout_seconds')}s"
 
 
 def _unknown(name: object, value: object) -> Invalid:
@@ -99,27 +116,26 @@ def _read_recurrence(own: Mapping[str, Any], values: Mapping[str, Any], key: str
 
 def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -> Specification:
     """The policies from their fields."""
-    delay = read["retry_delay"] or (
-        recurrence.interval.nominal if isinstance(recurrence, Every) else DELAY_DEFAULT
-    )
     window = Window(read["only_between"], read["not_on"], read["timezone"])
     return Specification(
         recurrence=recurrence,
         target=target,
         window=window if window.only_between or window.not_on else None,
-        jitter=read["jitter"] or 0,
+        jitter=read["jitter"],
         catch_up=CatchUp(
             read["catch_up"], read["grace"], read["catch_up_window"], read["max_catch_up_runs"]
         ),
         overlap=Overlap(read["if_running"], read["queue_limit"]),
         retry=Retry(
             retries_max=read["max_retries"],
-            delay=delay,
+            delay=read["retry_delay"] or default_delay(recurrence),
             backoff=read["retry_backoff"],
             preempted_by_slot=read["slot_preempts_retry"],
             on_exhausted=read["on_exhausted"],
         ),
         breaker=read["circuit_breaker"],
+        total_repeats=0 if isinstance(recurrence, At | After) else read["total_repeats"],
+        max_outstanding_polls=read["max_outstanding_polls"] if target.is_poll else 0,
         first_run=possible_first_run(read["first_run"], recurrence),
         **{field: read[field] for field in _AS_THEY_ARE},
     )
@@ -132,9 +148,7 @@ _AS_THEY_ARE = (
     "tags",
     "timezone",
     "on_constraint",
-    "max_outstanding_polls",
     "max_consecutive_errors",
-    "total_repeats",
     "timeout",
     "execution",
     "delete_after_run",

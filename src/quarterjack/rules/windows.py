@@ -13,8 +13,8 @@ from quarterjack.rules.words import Word
 from quarterjack.times import Slots, Window
 
 STRETCHES_MAX = 500
-"""As many changes of a window as are looked at in one plan; two years of nights and mornings
-would be more, and nobody waits for those."""
+"""As many stretches that run nothing are looked at in one plan: most of a year of nights, mornings
+and weekends."""
 
 
 _REFUSALS = {"only_between": Reason.ONLY_BETWEEN, "not_on": Reason.NOT_ON}
@@ -26,12 +26,12 @@ class OnConstraint(Word):
 
 
 def stretches(
-    slots: Slots, window: Window | None, low: int, high: int
+    slots: Slots, window: Window | None, low: int, high: int, wanted: int
 ) -> Iterator[tuple[int, int, Reason | None]]:
     """The slots in [low, high], newest first, in stretches (first, last, refused why) over which
-    the window's answer is the same."""
+    the window's answer is the same; enough of them to find so many wanted slots in most windows."""
     last = slots.at_or_before(high)
-    for _ in range(STRETCHES_MAX):
+    for _ in range(STRETCHES_MAX + 3 * wanted):
         if last is None or last < low:
             return
         since = low if window is None else max(low, window.since(last))
