@@ -12,7 +12,7 @@ SEED ?= 1
 EXAMPLES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times fuzz oracle properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules fuzz oracle properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -51,7 +51,7 @@ test: check  ## all checks, then all tests, with coverage
 	@$(BIN)/coverage run -m pytest -q docs README.md
 	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal
 	@$(BIN)/coverage combine -q
-	@$(BIN)/coverage report --include='*/quarterjack/times/*' --fail-under=100
+	@$(BIN)/coverage report --include='*/quarterjack/times/*,*/quarterjack/rules/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
 
 check: .venv/ready  ## format, lint, types, imports, tidiness
@@ -61,10 +61,13 @@ check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/lint-imports --no-logo | tail -n 3
 	@$(BIN)/pytest -q -p no:cacheprovider tests/tidy
 
-bench: bench-times  ## every benchmark
+bench: bench-times bench-rules  ## every benchmark
 
 bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APScheduler and celery
 	@.venv-bench/bin/python bench/times.py
+
+bench-rules: .venv/ready  ## what it costs to plan and settle 10,000 schedules
+	@$(BIN)/python bench/rules.py
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
 	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)

@@ -15,8 +15,12 @@ from quarterjack.times.slots import StartedSlots
 
 def slots_of(schedule: Schedule) -> Slots:
     """The slots of a schedule, from where it counts now."""
+    return _slots_from(schedule, schedule.anchor_at)
+
+
+def _slots_from(schedule: Schedule, anchor_at: int) -> Slots:
     specification = schedule.specification
-    slots = specification.recurrence.slots_from(schedule.anchor_at)
+    slots = specification.recurrence.slots_from(anchor_at)
     if specification.first_run is FirstRun.NOW:
         return StartedSlots(slots, schedule.created_at)
     return slots
@@ -35,6 +39,5 @@ def counts_anew_on_resume(recurrence: Recurrence) -> bool:
 
 def anchored_at(schedule: Schedule, instant: int) -> Schedule:
     """Counting from this instant; what comes next follows from it."""
-    schedule = schedule._replace(anchor_at=instant)
-    following = slots_of(schedule).after(max(schedule.cursor, instant))
-    return schedule._replace(next_slot=following, wake_at=following)
+    following = _slots_from(schedule, instant).after(max(schedule.cursor, instant))
+    return schedule._replace(anchor_at=instant, next_slot=following, wake_at=following)

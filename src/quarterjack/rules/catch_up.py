@@ -10,11 +10,12 @@ look at each slot, so that a year asleep costs no more than an hour. A one-shot 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from quarterjack.rules.model import PassedOver
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.windows import stretches
+from quarterjack.rules.windows import refused_for, stretches
 from quarterjack.rules.words import Word
 from quarterjack.times import Slots, Window
 
@@ -67,7 +68,7 @@ class Chosen(NamedTuple):
     """Which slots may run, oldest first, and rows for all others."""
 
     slots: tuple[int, ...]
-    passed: list[PassedOver]
+    passed: Sequence[PassedOver]
     caught_up: bool
 
 
@@ -87,10 +88,13 @@ def due_slots(slots: Slots, after: int, now: int) -> tuple[Due | None, int | Non
 def choose(due: Due, policy: CatchUp, window: Window | None, *, once: bool) -> Chosen:
     """Which of the due slots may run. A window is judged first: what it refuses is no candidate."""
     late = due.now - due.newest > policy.grace
-    if window is None and (once or not (late or due.several)):
-        return Chosen((due.newest,), [], late)
+    if once or not (late or due.several):
+        reason = None if window is None else refused_for(window, due.newest)
+        if reason is None:
+            return Chosen((due.newest,), (), late)
+        return Chosen((), due.row(due.newest, due.newest, reason), late)
     oldest = due.after + 1
-    if not once and policy.age_max is not None:
+    if policy.age_max is not None:
         oldest = max(oldest, due.now - policy.age_max)
     kept, passed, rest_until = _newest(due, policy.kept_max, window, oldest)
     passed += due.row(oldest, rest_until, _rest_reason(policy))

@@ -63,8 +63,9 @@ def in_line(open_runs: Iterable[Run]) -> list[Run]:
 
 def next_in_line(open_runs: Sequence[Run]) -> Run | None:
     """The held run whose turn has come: the first, once nothing is queued or running."""
-    if any(run.state is not State.HELD for run in open_runs):
-        return None
+    for run in open_runs:
+        if run.state is not State.HELD:
+            return None
     return min(open_runs, key=_place, default=None)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from quarterjack.rules.anchors import counts_anew_on_resume, slots_of
 from quarterjack.rules.model import Schedule
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.states import ScheduleEvent, moved_schedule
+from quarterjack.rules.states import ScheduleEvent, Status, moved_schedule
 
 BY_ITSELF = "quarterjack"
 
@@ -49,6 +49,14 @@ def over(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
         passed=None,
         backfill=None,
     )
+
+
+def woken(schedule: Schedule, at: int) -> Schedule:
+    """Looked at by then at the latest, if it is active."""
+    wake = schedule.wake_at
+    if schedule.status is not Status.ACTIVE or (wake is not None and wake <= at):
+        return schedule
+    return schedule._replace(wake_at=at)
 
 
 def resumed(schedule: Schedule, now: int) -> Schedule:

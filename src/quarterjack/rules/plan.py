@@ -23,7 +23,7 @@ from quarterjack.rules.gate import (
 )
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, turn
-from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, resumed
+from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, resumed, woken
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_left, repeats_used_up
 from quarterjack.rules.states import RunEvent, ScheduleEvent, State, Status, moved_schedule
@@ -244,21 +244,18 @@ def _look_ahead(draft: Draft, following: int | None, due: Due | None) -> None:
     if following is None and draft.specification.completion and _counts_anew(draft, due):
         schedule = anchored_at(schedule, draft.now)
     draft.schedule = schedule
-    wakes = [schedule.wake_at, _release(draft), work_off(draft)]
-    reason = _why_done(draft)
-    if reason is not None:
+    for step in (_release, work_off):
+        if (look_again_at := step(draft)) is not None:
+            draft.schedule = woken(draft.schedule, look_again_at)
+    if (reason := _why_done(draft)) is not None:
         _finish(draft, reason)
-        return
-    soonest = min((wake for wake in wakes if wake is not None), default=None)
-    if soonest != schedule.wake_at:
-        draft.schedule = draft.schedule._replace(wake_at=soonest)
 
 
 def _why_done(draft: Draft) -> Reason | None:
     """Nothing is left to do. What people asked for beside the slots is done first."""
     schedule = draft.schedule
     used_up = repeats_used_up(schedule)
-    if schedule.backfill is not None or not (used_up or schedule.next_slot is None):
+    if not (used_up or schedule.next_slot is None) or schedule.backfill is not None:
         return None
     own = draft.own_open_runs
     if used_up and not any(run.kind is not Kind.SLOT for run in own):

@@ -27,7 +27,7 @@ from quarterjack.rules.model import (
     Settlements,
 )
 from quarterjack.rules.overlap import next_in_line
-from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself
+from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, woken
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_used_up
 from quarterjack.rules.retry import OnExhausted
@@ -69,8 +69,8 @@ class Follows(NamedTuple):
     ready_at: int | None = None
 
 
+_SUCCEEDS = Follows(RunEvent.SUCCEED)
 _CLOSING = {
-    Ending.SUCCEEDED: RunEvent.SUCCEED,
     Ending.FAILED: RunEvent.FAIL,
     Ending.TIMED_OUT: RunEvent.TIME_OUT,
     Ending.CANCELLED: RunEvent.CANCEL,
@@ -107,9 +107,10 @@ def _settle_one(
 
 def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Follows:
     """What the run's own policies say."""
-    ending, event = outcome.ending, _CLOSING[outcome.ending]
+    ending = outcome.ending
     if ending is Ending.SUCCEEDED:
-        return Follows(event)
+        return _SUCCEEDS
+    event = _CLOSING[ending]
     if ending is Ending.CANCELLED:
         return Follows(event, run.cancel or Reason.REQUESTED)
     if ending is Ending.LOST:
@@ -167,7 +168,7 @@ def _go_on(
         lease_until=None,
         error=outcome.error,
     )
-    return Settlement(run, schedule if waits is None else _woken(schedule, waits), attempt)
+    return Settlement(run, schedule if waits is None else woken(schedule, waits), attempt)
 
 
 def _closed(run: Run, outcome: Outcome, follows: Follows) -> Run:
@@ -200,14 +201,14 @@ def _end(
         elif schedule.status is not Status.ACTIVE:
             closes = Reason.INACTIVE
         elif _may_be_done(schedule):
-            schedule = _woken(schedule, now)
+            schedule = woken(schedule, now)
     wakes: int | None = None
     if held:
         head = next_in_line(still_open(held, schedule.id) if closes else held)
         if head is not None and head.schedule_id != schedule.id:
             wakes = head.schedule_id
         elif head is not None:
-            schedule = _woken(schedule, now)
+            schedule = woken(schedule, now)
     return Settlement(run, schedule, None, closes, wakes)
 
 
@@ -234,11 +235,3 @@ def _after_its_run(schedule: Schedule, run: Run, specification: Specification) -
     if schedule.specification.completion and run.finished_at is not None:
         return anchored_at(schedule, run.finished_at)
     return schedule
-
-
-def _woken(schedule: Schedule, at: int) -> Schedule:
-    """Woken by then at the latest, if it sleeps at all."""
-    if schedule.status is not Status.ACTIVE:
-        return schedule
-    wake = schedule.wake_at
-    return schedule._replace(wake_at=at if wake is None else min(wake, at))

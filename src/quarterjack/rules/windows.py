@@ -37,9 +37,14 @@ def stretches(
         since = low if window is None else max(low, window.since(last))
         first = slots.after(since - 1)
         assert first is not None
-        refusal = None if window is None else window.refusal(last)
-        yield first, last, None if refusal is None else _REFUSALS[refusal]
+        yield first, last, None if window is None else refused_for(window, last)
         last = slots.at_or_before(first - 1)
+
+
+def refused_for(window: Window, slot: int) -> Reason | None:
+    """Why this slot may not run."""
+    refusal = window.refusal(slot)
+    return None if refusal is None else _REFUSALS[refusal]
 
 
 def ready_from(slot: int, window: Window, on_constraint: OnConstraint) -> int:

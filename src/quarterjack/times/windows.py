@@ -53,9 +53,11 @@ class Window:
     def refusal(self, slot: int) -> str | None:
         """Which of the two constraints keeps this slot from running, if one does."""
         day, time = divmod(slot + zone(self.timezone).offset(slot), DAY)
-        low, high = _hours(self.only_between)
+        low, high = self._hours
         if not (low <= time < high if low < high else time >= low or time < high):
             return "only_between"
+        if not self._closed:
+            return None
         local = date_of(day)
         closed = not self._closed.isdisjoint((Weekday.of(local), local.isoformat()))
         return "not_on" if closed or self._is_holiday(local) else None
@@ -87,6 +89,10 @@ class Window:
         return any(day in _holidays(name, day.year) for name in self._calendars)
 
     @cached_property
+    def _hours(self) -> tuple[int, int]:
+        return _hours(self.only_between)
+
+    @cached_property
     def _calendars(self) -> list[str]:
         return [name for name in self._closed if _HOLIDAYS.fullmatch(name)]
 
@@ -104,7 +110,7 @@ class Window:
 
     @cached_property
     def _walls(self) -> WallSlots:
-        low, high = _hours(self.only_between)
+        low, high = self._hours
         times = DayTimes(EveryNthDay(0, 1), sorted({0, low, high % DAY}), (0,))
         return WallSlots(times, zone(self.timezone), gap_after=True, fold_twice=True)
 
