@@ -202,6 +202,18 @@ class TestInactiveSchedules:
         assert world.states(broken) == ["skipped: inactive"]
         assert world.states(other)[0] == "queued"
 
+    def test_one_that_cannot_be_planned_wakes_nobody_if_another_run_goes_on(self):
+        world = World()
+        fields = {"plugin": "echo", "command": "sync"}
+        world.add(every="10m", **fields)
+        broken = world.add(every="10m", if_running="queue", **fields)
+        come(world, "08:10")
+        world.schedules[broken] = world.schedules[broken]._replace(anchor_at="x")
+
+        (_, decided) = world.plan([1, broken])
+
+        assert (decided.closes, list(decided.wakes)) == ("inactive", [])
+
     def test_one_that_cannot_be_planned_wakes_who_waited_behind_it(self):
         world = World()
         fields = {"plugin": "echo", "command": "sync", "if_running": "queue"}
@@ -320,6 +332,25 @@ class TestHeldRuns:
         assert world.states(once) == ["queued"]
         assert world.runs[f"{moving}-0"].scope == "other/sync"
 
+    def test_runs_of_two_versions_pass_two_gates(self):
+        world = World()
+        one, other = ({"threshold": 1, "reset_after": "5m", "name": name} for name in "ab")
+        fields = {"every": "1m", "if_running": "allow", "max_retries": 1, "retry_delay": "1m"}
+        identity = world.add(**fields, circuit_breaker=one)
+        come(world, "08:01")
+        world.claim()
+        world.end(f"{identity}-0", Ending.FAILED)
+        world.edit(identity, **fields, circuit_breaker=other)
+        come(world, "08:02")
+        world.claim()
+        world.end(f"{identity}-1", Ending.FAILED)
+        assert world.states(identity) == ["held", "held"]
+
+        come(world, "08:10")
+
+        assert world.states(identity)[:2] == ["queued", "held"]
+        assert (world.gates["a"].probe, world.gates["b"].probe) == (f"{identity}-0", "1-2")
+
     def test_a_run_that_was_asked_to_stop_keeps_its_reason(self):
         world = World()
         identity = world.add(every="1h", if_running="cancel")
@@ -432,6 +463,14 @@ class TestBackfillsAndSlots:
 
 
 class TestLimitsAndPeople:
+    def test_enabled_false_changes_nothing_for_what_rests_already(self):
+        world = World()
+        identity = world.add(every="1h")
+        world.pause(identity, reason="holiday")
+        world.edit(identity, every="1h", enabled=False)
+
+        assert world.schedules[identity].status_reason == "holiday"
+
     def test_an_edit_that_would_make_one_too_many_active_is_refused(self):
         world = World(limits=Limits(max_scheduled_jobs=1))
         resting = world.add(every="1h", enabled=False)

@@ -143,6 +143,12 @@ class TestTarget:
             ({"target": {"kind": "ftp"}}, "is of no known kind"),
             ({"target": {"kind": ["http"]}}, "is of no known kind"),
             ({"target": {"kind": "task", "task": "t"}, "task": "t"}, "stands beside another"),
+            ({"target": {"kind": "task", "task": "t", 1: 2}}, "1 {1: 2} does not go with task"),
+            ({"workflow_id": 0}, "workflow_id 0 is outside 1-"),
+            ({"workflow_id": 10**30}, "is outside 1-9223372036854775807"),
+            ({"plugin": "a/b"}, 'plugin "a/b" holds a slash; use a name without one'),
+            ({"plugin": "a", "command": ""}, 'command "" is no text'),
+            ({"task": "a\nb"}, "is no label"),
         ],
     )
     def test_what_cannot_be_called_is_refused(self, fields: dict[str, Any], problem: str):
@@ -158,8 +164,38 @@ class TestTarget:
         assert (task.scope(7), task.gate_key("k")) == ("7", "schedule/k")
         assert specification(every="5m").gate_key("k") is None
 
+    def test_what_is_kept_is_a_copy_that_nobody_else_can_change(self):
+        payload, arguments = {"list": [1]}, [1, (2, 3)]
+        kept = specification(every="5m", task="t", payload=payload, args=arguments)
+        payload["list"].append(2)
+        arguments.append(4)
+
+        assert kept.payload == {"list": [1]}
+        assert kept.target.to_json()["args"] == [1, [2, 3]]
+
+    def test_arguments_may_be_a_tuple(self):
+        kept = specification(every="5m", task="t", args=(1, 2), kwargs={})
+
+        assert kept.target.to_json() == {"task": "t", "args": [1, 2], "kwargs": {}}
+
+    def test_a_prompt_may_have_many_lines(self):
+        assert specification(every="5m", prompt="one\n\ttwo").target.kind == "prompt"
+
 
 class TestFields:
+    @pytest.mark.parametrize("mapping", [None, [], "every: 5m", 7])
+    def test_what_is_no_mapping_is_refused(self, mapping: Any):
+        with pytest.raises(InvalidSpecification, match=" is no mapping; write fields and values"):
+            read_specification(mapping, key="k", now=NOW)
+
+    def test_field_names_are_text(self):
+        with pytest.raises(InvalidSpecification, match="7 8 is no field of a schedule"):
+            read_specification({"task": "t", "every": "5m", 7: 8}, key="k", now=NOW)
+
+    @pytest.mark.parametrize("jitter", [0, "0", "0s", "00m", "0ms", None])
+    def test_no_jitter_can_be_said_in_many_ways(self, jitter: Any):
+        assert specification(every="5m", jitter=jitter).jitter == 0
+
     @pytest.mark.parametrize(
         ("fields", "problem"),
         [
@@ -197,6 +233,20 @@ class TestFields:
             ({"payload": [1]}, "payload [1] is no mapping; give a JSON object"),
             ({"payload": {"x": float("nan")}}, "is not JSON (Out of range float values"),
             ({"payload": {"x": {1, 2}}}, "is not JSON (Object of type set is not JSON"),
+            ({"payload": {1: 2}}, "changes when it is stored; use text, numbers, true, false"),
+            ({"payload": {"x": "a\x00"}}, "holds U+0000, which a database refuses; remove it"),
+            ({"payload": {"x": "\ud800"}}, "is not JSON ('utf-8' codec can't encode"),
+            ({"kwargs": {"x": {1, 2}}}, "kwargs {'x': {1, 2}} is not JSON"),
+            ({"args": [float("inf")]}, "args [inf] is not JSON (Out of range float values"),
+            ({"name": "a\x00b"}, "holds U+0000, which is no letter; remove it"),
+            ({"name": "a\nb"}, "is no label; use one line of at most 200 letters"),
+            ({"name": "a" * 201}, "is no label; use one line of at most 200 letters"),
+            ({"description": "a" * 100_001}, "is 100001 characters long; use at most 100000"),
+            ({"description": "\ud800"}, "holds U+D800, which is no letter; remove it"),
+            ({"timeout_seconds": "1h30m5"}, 'timeout_seconds "1h30m5" is outside 1-3155760000'),
+            ({"timeout_seconds": 10**5000}, "is outside 1-3155760000"),
+            ({"circuit_breaker": 0}, "circuit_breaker 0 is no breaker"),
+            ({"jitter": False}, "jitter False is no duration"),
             ({"payload": {"x": "a" * 1_000_001}}, "bytes long; use at most 1000000"),
             ({"only_between": "8-18"}, 'only_between "8-18" is no pair of times; write it as'),
             ({"not_on": ["blursday"]}, 'not_on "blursday" is no day; use a weekday, 0-7'),
@@ -334,6 +384,21 @@ class TestCombinations:
     def test_what_can_be_is_not(self, fields: dict[str, Any]):
         assert specification(**({"every": "5m"} | fields))
 
+    def test_repeats_that_a_one_shot_cannot_have_are_refused_only_if_it_said_so(self):
+        (problem,) = problems(after="5m", total_repeats=3)
+        assert problem.startswith("total_repeats 3 does not go with once, 5m from its start; leave")
+        by_default = read_specification(
+            {"task": "t", "after": "5m"}, key="k", now=NOW, defaults={"total_repeats": 3}
+        )
+        assert by_default.total_repeats == 0
+
+    def test_what_is_stored_was_judged_when_it_was_new(self):
+        stored = specification(after="17m", only_between="08:00-09:00").to_json()
+
+        assert read_specification(stored, key="k", now=None).once
+        with pytest.raises(InvalidSpecification, match="admits no slot"):
+            read_specification(stored, key="k", now=at("12:00"))
+
     def test_the_number_of_retries_may_come_from_a_preset(self):
         (problem,) = problems(workflow_id=1, every="5m", execution="at_most_once")
 
@@ -443,6 +508,38 @@ class TestPresets:
         assert retries({"preset": "posix", "timezone": "UTC"}, preset="agent") == "endless"
         assert retries({"max_retries": 1}, preset="agent", defaults={"max_retries": 7}) == 1
         assert retries({"max_retries": None}, defaults={"max_retries": 7}) == 7
+
+    @pytest.mark.mission("E8")
+    def test_the_limit_of_errors_is_a_default_for_schedules(self):
+        limits = Limits(max_consecutive_errors=7)
+
+        def errors(**own: Any) -> int:
+            fields = {"task": "t", "every": "5m"} | own
+            said = read_specification(fields, key="k", now=NOW, limits=limits)
+            return said.max_consecutive_errors
+
+        assert errors() == 7
+        assert errors(prompt="hi", task=None) == 7
+        assert errors(max_consecutive_errors=2) == 2
+
+    @pytest.mark.parametrize(
+        ("defaults", "problem"),
+        [
+            ({"max_retrys": 3}, "max_retrys 3 is no field of a schedule; did you mean max_retries"),
+            (["max_retries"], "defaults .* is no mapping"),
+            ({"timeout_seconds": 0}, "timeout_seconds 0 is outside"),
+        ],
+    )
+    def test_the_defaults_of_the_service_are_checked_too(self, defaults: Any, problem: str):
+        with pytest.raises(InvalidSpecification, match=problem):
+            read_specification({"task": "t", "every": "5m"}, key="k", now=NOW, defaults=defaults)
+
+    def test_what_the_service_leaves_null_is_as_good_as_nothing(self):
+        said = read_specification(
+            {"task": "t", "every": "5m"}, key="k", now=NOW, defaults={"max_retries": None}
+        )
+
+        assert said.retry.retries_max == 0
 
     def test_a_wrong_default_of_the_service_is_told_too(self):
         with pytest.raises(InvalidSpecification, match="max_retries"):

@@ -106,8 +106,7 @@ class Draft:
         self.gates = [(gate, run.id), *self.gates]
 
     def pass_over(self, slots: Sequence[int], reason: Reason) -> None:
-        if slots:
-            self.passed = [*self.passed, *(PassedOver(slot, slot, 1, reason) for slot in slots)]
+        self.passed = [*self.passed, *(PassedOver(slot, slot, 1, reason) for slot in slots)]
 
     def newest(self, slots: Sequence[int], room: int | None, reason: Reason) -> Sequence[int]:
         """So many of the newest; the others are passed over."""

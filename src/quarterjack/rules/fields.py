@@ -62,9 +62,8 @@ def _is_one_of(value: object, those: tuple[object, ...]) -> bool:
 
 
 def _jitter(value: object, field: str) -> int:
-    if value is None or (isinstance(value, str) and _ZERO.fullmatch(value)):
-        return 0
-    return 0 if _is_one_of(value, (0,)) else read_duration(value, field)
+    nothing = isinstance(value, str) and _ZERO.fullmatch(value)
+    return 0 if nothing or _is_one_of(value, (0,)) else read_duration(value, field)
 
 
 def _flag(value: object, field: str) -> bool:

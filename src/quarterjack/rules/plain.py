@@ -15,12 +15,15 @@ def plain_json(value: object, field: str) -> Any:
     """A copy that nobody else holds, as it will be read back."""
     remedy = "use text, numbers, true, false, null, lists, and mappings with text as keys"
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         text.encode()
         copy = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         reason = f"is not JSON ({error})"
         raise InvalidSpecification.because(field, value, reason, remedy) from None
+    if "\\u0000" in text:
+        reason, remedy = "holds U+0000, which a database refuses", "remove it"
+        raise InvalidSpecification.because(field, value, reason, remedy)
     if copy != _listed(value):
         raise InvalidSpecification.because(field, value, "changes when it is stored", remedy)
     if len(text) > JSON_MAX:

@@ -78,6 +78,8 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     chosen = choose(due, specification.catch_up, window, once=specification.once)
     draft.passed = chosen.passed
     slots: Sequence[int] = chosen.slots
+    if not slots:
+        return
     if not draft.open_runs and not specification.has_guards and draft.outage is None:
         _add_runs(draft, slots, 0, caught_up=chosen.caught_up, held=False)
         return  # nearly always nothing stands in the way
