@@ -78,8 +78,8 @@ oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over rea
 properties: .venv/ready  ## the promises of the rules over EXAMPLES generated histories each
 	@EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q tests/rules/test_properties.py -n 2
 
-mutate: .venv-mutate/ready  ## mutation score of the pure parts
-	@.venv-mutate/bin/python tests/mutate.py
+mutate: .venv-mutate/ready  ## mutation score of the pure parts, or of one: PART=rules
+	@.venv-mutate/bin/python tests/mutate.py $(PART)
 
 lock:  ## lock the dependencies anew (needs uv)
 	@uv lock -q --upgrade

@@ -173,6 +173,11 @@ class TestTarget:
         assert kept.payload == {"list": [1]}
         assert kept.target.to_json()["args"] == [1, [2, 3]]
 
+    def test_a_backslash_is_no_nul(self):
+        payload = {"pattern": "\\u0000", "path": "C:\\\\u0000"}
+
+        assert specification(every="5m", payload=payload).payload == payload
+
     def test_arguments_may_be_a_tuple(self):
         kept = specification(every="5m", task="t", args=(1, 2), kwargs={})
 

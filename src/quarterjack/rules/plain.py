@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from quarterjack.errors import InvalidSpecification
 
 JSON_MAX = 1_000_000
 TEXT_MAX = 100_000
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""As JSON escapes it; a backslash before it may be one of the text's own."""
 
 
 def plain_json(value: object, field: str) -> Any:
@@ -21,7 +24,7 @@ def plain_json(value: object, field: str) -> Any:
     except (TypeError, ValueError, RecursionError) as error:
         reason = f"is not JSON ({error})"
         raise InvalidSpecification.because(field, value, reason, remedy) from None
-    if "\\u0000" in text:
+    if _NUL.search(text):
         reason, remedy = "holds U+0000, which a database refuses", "remove it"
         raise InvalidSpecification.because(field, value, reason, remedy)
     if copy != _listed(value):
