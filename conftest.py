@@ -1,5 +1,5 @@
 """What all tests share: generated examples are repeatable, and the examples in the documents are
-tests too, Python blocks as well as commands with what they print."""
+tests too: Python blocks, commands with what they print, and timelines of what is decided."""
 
 from __future__ import annotations
 
@@ -28,10 +28,20 @@ def run_console(example: Example) -> None:
         assert result.output.rstrip() == expected.rstrip(), f"{command} prints:\n{result.output}"
 
 
+def draw_timeline(example: Example) -> None:
+    """A timeline must be what the rules decide today."""
+    from rules.timeline import drawn
+
+    shown = str(example.parsed).rstrip()
+    now = drawn(shown)
+    assert now == shown, f"the rules draw it so:\n{now}"
+
+
 pytest_collect_file = Sybil(
     parsers=[
         PythonCodeBlockParser(),
         CodeBlockParser(language="console", evaluator=run_console),
+        CodeBlockParser(language="timeline", evaluator=draw_timeline),
         SkipParser(),
     ],
     patterns=["README.md", "docs/*.md"],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +36,11 @@ from quarterjack.rules import (
     may_be_forgotten,
     to_json,
 )
+from quarterjack.rules.catch_up import CatchUpPolicy
+from quarterjack.rules.execution import Execution
+from quarterjack.rules.first_run import FirstRun
+from quarterjack.rules.overlap import IfRunning
+from quarterjack.rules.retry import Backoff, OnExhausted
 from quarterjack.rules.states import (
     OPEN,
     RUN_MOVES,
@@ -41,6 +48,8 @@ from quarterjack.rules.states import (
     moved_run,
     moved_schedule,
 )
+from quarterjack.rules.validation import FIELDS
+from quarterjack.rules.windows import OnConstraint
 from quarterjack.times.instants import DAY, HOUR
 from rules.world import at, specification
 
@@ -250,3 +259,38 @@ class TestRetention:
         schedule = SCHEDULE._replace(planned_count=10_000_000)
 
         assert not may_be_forgotten(run, schedule, Retention(None, None), at("09:00"))
+
+
+class TestThePageOfPolicies:
+    """docs/policies.md, whose timelines are drawn by the suite, leaves nothing out."""
+
+    PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+
+    def test_every_reason_is_explained(self):
+        for reason in Reason:
+            assert f"| `{reason}` |" in self.PAGE
+            assert reason.meaning in self.PAGE
+
+    def test_every_field_is_named(self):
+        naming = {"at", "after", "cron", "every", "interval_seconds", "hourly", "daily", "weekly"}
+        fields = FIELDS - naming - {"monthly"}
+
+        assert [field for field in sorted(fields) if f"`{field}" not in self.PAGE] == []
+
+    def test_every_value_of_a_policy_has_a_timeline(self):
+        lists = [CatchUpPolicy, OnConstraint, IfRunning, Backoff, OnExhausted, Execution, FirstRun]
+        drawn = re.findall(r"```timeline\n(.*?)\n\n", self.PAGE, re.DOTALL)
+
+        missing = [
+            word
+            for words in lists
+            for word in words
+            if not any(f": {word}\n" in f"{head}\n" for head in drawn)
+        ]
+        assert missing == []
+
+    def test_every_policy_is_linked_to_a_file_that_exists(self):
+        files = re.findall(r"\]\(\.\./(src/[^)]+)\)", self.PAGE)
+
+        assert len(files) > 15
+        assert [file for file in files if not (Path(__file__).parents[2] / file).is_file()] == []

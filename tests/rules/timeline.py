@@ -9,21 +9,28 @@ A timeline begins with lines `field: value`. Most are fields of a schedule; thes
 
 The drawing has one column for each minute from 08:00 on. A run waits (.), is held (:), runs (#); a
 failed attempt ends with x. Slots passed over are told by a letter below them.
+
+`PYTHONPATH=tests python -m rules.timeline docs/policies.md` draws all of a page anew.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from ast import literal_eval
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from quarterjack.rules import Limits, Reason, Run, State, noticed_outage
+from quarterjack.rules.anchors import slots_of
+from quarterjack.times import slots_between
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import MINUTE
 from rules.world import World, at
 
 START = at("08:00")
-DIRECTIVES = ("until", "work", "asleep", "fails", "do", "count", "limits")
 MARKS = {State.HELD: ":", State.QUEUED: ".", State.RUNNING: "#"}
 NAME = 10
 
@@ -89,7 +96,6 @@ class Drawing:
         self.marks: dict[str, dict[int, str]] = {}
         self.failures: dict[int, int] = {}
         self.awake: list[bool] = []
-        self.slots: set[int] = set()
 
     def live(self) -> None:
         minute = START
@@ -117,22 +123,25 @@ class Drawing:
             elif world.now - (run.started_at or 0) >= self.story.work:
                 self._end(run)
         deed = self.story.do.get(world.now)
-        for identity in list(world.schedules) if deed else []:
-            if deed == "pause":
-                world.pause(identity)
-            elif deed == "resume":
-                world.resume(identity)
-            elif deed == "run":
-                world.run_now(identity)
-            elif deed == "delete":
-                world.delete(identity)
-            elif deed == "lose worker":
-                world.end(world.open(identity)[0].id, "lost")
-            elif deed and deed.startswith("edit "):
-                name, _, text = deed.removeprefix("edit ").partition(" ")
-                world.edit(identity, **(self.story.fields | {name: _value(text)}))
+        if deed is not None:
+            for identity in list(world.schedules):
+                self._do(deed, identity)
         world.step()
         world.claim()
+
+    def _do(self, deed: str, identity: int) -> None:
+        world = self.world
+        verb, _, rest = deed.partition(" ")
+        name, _, value = rest.partition(" ")
+        deeds: dict[str, Callable[[], object]] = {
+            "pause": lambda: world.pause(identity),
+            "resume": lambda: world.resume(identity),
+            "run": lambda: world.run_now(identity),
+            "backfill": lambda: world.backfill(identity, *rest.split("-")),
+            "edit": lambda: world.edit(identity, **(self.story.fields | {name: _value(value)})),
+            "lose": lambda: world.end(world.open(identity)[0].id, "lost"),
+        }
+        deeds[verb]()
 
     def _end(self, run: Run) -> None:
         failed = self.failures.get(run.schedule_id, 0)
@@ -148,13 +157,11 @@ class Drawing:
             marks = self.marks.setdefault(run.id, {})
             if run.state in MARKS:
                 marks[minute] = MARKS[run.state]
-            if run.slot % MINUTE == 0 and run.kind == "slot":
-                self.slots.add(run.slot)
 
     def lines(self) -> list[str]:
         self.live()
         minutes = range(START, self.story.until + 1, MINUTE)
-        rows = {key: row for key, row in sorted(self.world.passed.items())}
+        rows = dict(sorted(self.world.passed.items()))
         letters = _letters([row.reason for row in rows.values()])
         passed: dict[int, dict[int, str]] = {}
         for (owner, first), row in rows.items():
@@ -185,9 +192,6 @@ class Drawing:
 
 
 def _slots(world: World, owner: int, first: int, last: int) -> list[int]:
-    from quarterjack.rules.anchors import slots_of
-    from quarterjack.times import slots_between
-
     schedule = (world.schedules | world.deleted)[owner]
     if schedule.specification.completion:
         return [first]
@@ -221,3 +225,14 @@ def drawn(text: str) -> str:
     """The timeline of a block: its lines `field: value`, an empty line, and the drawing."""
     head = text.split("\n\n", 1)[0].splitlines()
     return "\n".join([*head, "", *Drawing(read(head)).lines()])
+
+
+def redraw(file: Path) -> None:
+    """Draw every timeline of a document anew."""
+    blocks = re.compile(r"(```timeline\n)(.*?)(\n```)", re.DOTALL)
+    text = blocks.sub(lambda found: found[1] + drawn(found[2]) + found[3], file.read_text())
+    file.write_text(text)
+
+
+if __name__ == "__main__":
+    redraw(Path(sys.argv[1]))
