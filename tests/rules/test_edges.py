@@ -9,13 +9,16 @@ import pytest
 from quarterjack.errors import Conflict
 from quarterjack.rules import (
     Backfill,
+    Ended,
     Ending,
     GateState,
     Kind,
     Limits,
     Outage,
+    Outcome,
     Status,
     plan,
+    settle,
 )
 from quarterjack.times.instants import MINUTE, SECOND
 from rules.world import World, at
@@ -562,3 +565,20 @@ class TestWhatIsTold:
         world.step()
 
         assert len(world.states(identity)) == 1000
+
+
+def test_a_retry_told_late_becomes_the_probe_and_does_not_slip_through():
+    world = World()
+    breaker = {"threshold": 1, "reset_after": "1m"}
+    identity = world.add(cron="10 8 * * *", max_retries=3, circuit_breaker=breaker)
+    come(world, "08:10")
+    world.claim()
+    run = world.runs[f"{identity}-0"]
+    ended = Ended(run, world.versions[identity, 1], Outcome(Ending.FAILED, at("08:11")))
+    schedules = {identity: world.schedules[identity]}
+
+    decided = settle([ended], schedules, {}, {}, at("08:20"))
+
+    (settlement,) = decided.settlements
+    assert (settlement.run.state, settlement.schedule.wake_at) == ("held", at("08:20"))
+    assert decided.gates["schedule/s1"].until == at("08:12")

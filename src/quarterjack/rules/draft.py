@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from quarterjack.rules.gate import without_verdict
+from quarterjack.rules.gate import opened
 from quarterjack.rules.model import (
     Facts,
     Gate,
@@ -38,7 +38,7 @@ class SharedGates:
     def __getitem__(self, key: str) -> Gate:
         gate = self._gates.get(key) or Gate(key)
         if gate.probe_ended_at is not None:
-            self.put(without_verdict(gate, gate.probe_ended_at), gate.probe_ended_at, gate.probe)
+            self.put(opened(gate, gate.probe_ended_at), gate.probe_ended_at, gate.probe)
             gate = self._gates[key]
         return gate
 

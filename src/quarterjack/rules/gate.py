@@ -69,21 +69,17 @@ def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
         if outcome.ending is Ending.SUCCEEDED:
             return Gate(gate.key)
         gate = gate._replace(failures=gate.failures + _is_failure(outcome))
-        return _opened(gate, outcome.at)
+        return opened(gate, outcome.at)
     if outcome.ending is Ending.SUCCEEDED:
         return gate._replace(failures=0) if gate.failures else gate
     if not _is_failure(outcome):
         return gate
     gate = gate._replace(failures=gate.failures + 1, reset_after=breaker.reset_after)
-    return _opened(gate, outcome.at) if gate.failures >= breaker.threshold else gate
+    return opened(gate, outcome.at) if gate.failures >= breaker.threshold else gate
 
 
-def without_verdict(gate: Gate, at: int) -> Gate:
-    """The gate after its probe was closed before it could tell."""
-    return _opened(gate, at)
-
-
-def _opened(gate: Gate, at: int) -> Gate:
+def opened(gate: Gate, at: int) -> Gate:
+    """Open from then on: after a failure, or after a probe that was closed before it could tell."""
     return Gate(gate.key, GateState.OPEN, gate.failures, at + gate.reset_after, gate.reset_after)
 
 

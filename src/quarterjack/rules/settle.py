@@ -19,6 +19,7 @@ from quarterjack.rules.model import (
     Ended,
     Ending,
     Gate,
+    GateState,
     Kind,
     Outcome,
     Run,
@@ -155,12 +156,13 @@ def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -
 def _go_on(
     run: Run, schedule: Schedule, outcome: Outcome, ready_at: int, gates: SharedGates, now: int
 ) -> Settlement:
-    """Queued for another attempt; held, if its gate would not let it through."""
+    """Queued for another attempt; held, if its gate is not closed: the planner lets it through."""
     attempt = Attempt(run.id, run.attempt, run.worker, run.started_at, outcome)
-    waits = None if run.gate is None else held_until(gates[run.gate], run, now)
+    gate = None if run.gate is None else gates[run.gate]
+    waits = gate is not None and gate.state is not GateState.CLOSED
     lost = outcome.ending is Ending.LOST
     run = run._replace(
-        state=moved_run(run, RunEvent.TRY_AGAIN if waits is None else RunEvent.HOLD),
+        state=moved_run(run, RunEvent.HOLD if waits else RunEvent.TRY_AGAIN),
         ready_at=ready_at,
         failures=run.failures + (not lost),
         losses=run.losses + (lost and not outcome.handed_back),
@@ -168,7 +170,9 @@ def _go_on(
         lease_until=None,
         error=outcome.error,
     )
-    return Settlement(run, schedule if waits is None else woken(schedule, waits), attempt)
+    if gate is not None and waits:
+        schedule = woken(schedule, held_until(gate, run, now) or now)
+    return Settlement(run, schedule, attempt)
 
 
 def _closed(run: Run, outcome: Outcome, follows: Follows) -> Run:
