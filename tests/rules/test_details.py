@@ -303,6 +303,60 @@ class TestCountersAndRuns:
         assert (run.planned_at, run.request) == (at("09:00:30"), 0)
         assert run.ready_at == at("09:00")
 
+    @pytest.mark.parametrize("asked", ["slot", "manual", "backfill"])
+    def test_every_run_carries_what_a_worker_needs_to_find_it(self, asked: str):
+        world = World()
+        identity = world.add(cron="0 * * * *", priority=7, queue="reports")
+        if asked == "manual":
+            world.run_now(identity)
+        elif asked == "backfill":
+            world.backfill(identity, "07:00", "07:00")
+            world.step()
+        else:
+            come(world, "09:00")
+
+        run = world.runs[f"{identity}-0"]
+        assert (run.kind, run.priority, run.queue) == (asked, 7, "reports")
+        assert (run.caught_up, run.planned_at) == (False, world.now)
+
+    def test_a_slot_exactly_as_late_as_grace_is_no_catch_up(self):
+        world = World()
+        identity = world.add(every="1h", total_repeats=9)
+        come(world, "09:01")
+        world.claim()
+        world.end(f"{identity}-0")
+        come(world, "10:01:01")
+
+        assert [run.caught_up for run in world.runs.values()] == [False, True]
+
+    def test_looking_at_a_paused_schedule_does_not_make_it_forget_its_end(self):
+        world = World()
+        identity = world.add(every="1h")
+        world.pause(identity, until=at("12:00"))
+        world.plan([identity])
+
+        assert world.schedules[identity].wake_at == at("12:00")
+
+    def test_a_backfill_goes_on_when_no_slot_is_left(self):
+        world = World()
+        identity = world.add(cron="0 * * * *", end_at="2026-11-16T09:00:00Z")
+        come(world, "09:00")
+        world.claim()
+        world.backfill(identity, "03:00", "05:00")
+        world.end(f"{identity}-0")
+        world.live("09:10")
+
+        assert world.states(identity) == ["succeeded"] * 4
+        assert world.schedules[identity].status is Status.DONE
+
+    def test_schedules_that_add_nothing_take_nothing_of_the_pace(self):
+        world = World(limits=Limits(max_dispatch_per_tick=5))
+        world.add(every="1h", only_between="20:00-21:00")
+        world.add(every="1h")
+        come(world, "09:00")
+
+        assert world.pace.dispatched == 1
+
     def test_what_no_outage_covers_is_ready_at_its_slot(self):
         for outage in (None, Outage(at("07:00"), at("07:30"))):
             world = World(limits=Limits(catchup_stagger_ms=5000))
@@ -454,6 +508,25 @@ class TestWhatIsToldExactly:
         assert str(caught.value) == (
             "run 1-0 is queued and cannot succeed; no such step is in its table of states"
         )
+
+
+class TestFirstCursors:
+    @pytest.mark.parametrize(
+        ("fields", "cursor"),
+        [
+            ({"every": "1h"}, "08:00:30"),
+            ({"at": "2026-11-16T07:00:00Z"}, "07:00"),
+            ({"at": "2026-11-16T09:00:00Z"}, "08:00:30"),
+            ({"every": "1h", "first_run": "now"}, "08:00:30"),
+            ({"cron": "0 * * * *", "first_run": "match"}, "08:00"),
+        ],
+    )
+    def test_every_slot_up_to_there_counts_as_decided(self, fields: dict[str, str], cursor: str):
+        world = World("08:00:30")
+        identity = world.add(**fields)
+
+        first = cursor == "08:00:30" and fields.get("first_run") != "now"
+        assert world.schedules[identity].cursor == at(cursor) - (0 if first else 1)
 
 
 class TestTheLine:

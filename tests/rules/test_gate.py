@@ -184,6 +184,7 @@ def test_manual_runs_pass_an_open_breaker_and_say_nothing_about_it():
 
     assert world.gates["echo/poll"].failures == 3
     assert world.gates["echo/poll"].state is GateState.OPEN
+    assert list(world.gates) == ["echo/poll"]
 
 
 class TestAProbeWithoutVerdict:
