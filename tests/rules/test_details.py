@@ -28,12 +28,6 @@ from quarterjack.times.instants import MINUTE
 from rules.world import World, at
 
 
-def come(world: World, *slots: str) -> None:
-    for slot in slots:
-        world.go(slot)
-        world.step()
-
-
 class TestAnchorsAndResumes:
     def test_a_one_shot_by_delay_keeps_its_instant_over_a_pause(self):
         world = World()
@@ -76,18 +70,18 @@ class TestAnchorsAndResumes:
         identity = world.add(every="10m", anchor="completion")
         world.run_now(identity)
         world.claim()
-        come(world, "08:10")
+        world.come("08:10")
         assert world.schedules[identity].next_slot == at("08:20")
 
     def test_a_resume_clears_why_it_rested_and_opens_a_new_row(self):
         world = World()
         identity = world.add(every="10m", only_between="20:00-21:00")
-        come(world, "08:10")
+        world.come("08:10")
         world.pause(identity, reason="holiday")
         assert world.schedules[identity].passed is None
         world.go("08:15")
         world.resume(identity)
-        come(world, "08:25")
+        world.come("08:25")
 
         assert world.schedules[identity].status_reason is None
         assert world.rows(identity) == [(1, "skipped", "only_between")] * 2
@@ -95,10 +89,10 @@ class TestAnchorsAndResumes:
     def test_what_has_ended_has_no_row_to_join(self):
         world = World()
         identity = world.add(every="10m", only_between="20:00-21:00", on_exhausted="dead")
-        come(world, "08:10")
+        world.come("08:10")
         assert world.schedules[identity].passed is not None
         world.edit(identity, every="10m", on_exhausted="dead")
-        come(world, "08:20")
+        world.come("08:20")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
 
@@ -107,9 +101,9 @@ class TestAnchorsAndResumes:
     def test_a_new_definition_opens_a_new_row(self):
         world = World()
         identity = world.add(every="10m", only_between="20:00-21:00")
-        come(world, "08:10")
+        world.come("08:10")
         world.edit(identity, every="5m", only_between="20:00-21:00")
-        come(world, "08:15")
+        world.come("08:15")
 
         assert world.rows(identity) == [(1, "skipped", "only_between")] * 2
 
@@ -119,10 +113,10 @@ class TestGates:
         world = World()
         identity = world.add(plugin="echo", every="5m")
         world.live("08:15", work=lambda run: "failed")
-        come(world, "08:45")
+        world.come("08:45")
         world.go("08:46")
         world.cancel(f"{identity}-3")
-        come(world, "08:50")
+        world.come("08:50")
 
         change = world.gate_history[-1]
         assert (change.key, change.at, change.run_id) == ("echo/poll", at("08:46"), "1-3")
@@ -131,7 +125,7 @@ class TestGates:
     def test_a_run_without_a_gate_says_nothing_about_one(self):
         world = World()
         identity = world.add(every="10m")
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
         world.edit(identity, every="10m", circuit_breaker={"threshold": 1})
         world.end(f"{identity}-0", Ending.FAILED)
@@ -144,9 +138,9 @@ class TestOneBatch:
         world = World()
         fields = {"plugin": "echo", "command": "sync", "if_running": "queue"}
         one, other = world.add(every="10m", **fields), world.add(every="10m", **fields)
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
-        come(world, "08:20")
+        world.come("08:20")
         world.end(f"{one}-0")
 
         first, second = world.plan([other, one])
@@ -159,7 +153,7 @@ class TestOneBatch:
         fields = {"plugin": "echo", "command": "sync", "if_running": "cancel"}
         world.add(every="10m", **fields)
         late = [world.add(every="10m", start_at="2026-11-16T08:15:00Z", **fields) for _ in range(2)]
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
         world.go("08:15")
 
@@ -172,7 +166,7 @@ class TestOneBatch:
     def test_several_attempts_of_one_schedule_are_settled_one_after_the_other(self):
         world = World()
         identity = world.add(every="10m", if_running="allow", max_consecutive_errors=2)
-        come(world, "08:10", "08:20", "08:30")
+        world.come("08:10", "08:20", "08:30")
         world.claim()
         schedule = world.schedules[identity]
         ended = [
@@ -197,7 +191,7 @@ class TestOneBatch:
         )
         world.run_now(one)
         world.add(plugin="echo", command="sync", every="10m", if_running="allow")
-        come(world, "08:10")
+        world.come("08:10")
 
         assert [run.kind for run in world.open(one)] == [Kind.MANUAL, Kind.SLOT]
 
@@ -206,9 +200,9 @@ class TestOneBatch:
         fields = {"plugin": "echo", "command": "sync", "if_running": "queue"}
         dying = world.add(every="10m", on_exhausted="dead", **fields)
         other = world.add(at="2026-11-16T08:25:00Z", **fields)
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
-        come(world, "08:20", "08:25")
+        world.come("08:20", "08:25")
         assert world.states(dying) == ["running", "held"]
 
         settlement = world.end(f"{dying}-0", Ending.FAILED)
@@ -223,7 +217,7 @@ class TestOneBatch:
         fields = {"command": "sync", "if_running": "queue", "every": "10m"}
         broken = world.add(plugin="echo", **fields)
         other = world.add(plugin="other", **fields)
-        come(world, "08:10")
+        world.come("08:10")
         held = world.runs[f"{other}-0"]._replace(state=State.HELD)
         world.runs[held.id] = held
         world.schedules[broken] = world.schedules[broken]._replace(anchor_at="x")
@@ -240,7 +234,7 @@ class TestCountersAndRuns:
     def test_failures_of_a_run_are_counted_to_the_last(self):
         world = World()
         identity = world.add(every="1h", max_retries=1, retry_delay="1m")
-        come(world, "09:00")
+        world.come("09:00")
         for minute in ("09:00", "09:01"):
             world.go(minute)
             world.claim()
@@ -253,7 +247,7 @@ class TestCountersAndRuns:
     def test_a_cancelled_run_has_no_failure(self):
         world = World()
         identity = world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.CANCELLED)
 
@@ -264,7 +258,7 @@ class TestCountersAndRuns:
     def test_a_manual_success_leaves_the_retries_of_the_slots_alone(self):
         world = World()
         identity = world.add(every="1h", if_running="allow", max_retries=3, retry_delay="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         manual = world.run_now(identity)
@@ -276,7 +270,7 @@ class TestCountersAndRuns:
     def test_a_success_after_a_failure_resets_the_retries_at_once(self):
         world = World()
         identity = world.add(every="1h", max_retries=3, retry_delay="1m", total_repeats=1)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         world.go("09:01")
@@ -313,7 +307,7 @@ class TestCountersAndRuns:
             world.backfill(identity, "07:00", "07:00")
             world.step()
         else:
-            come(world, "09:00")
+            world.come("09:00")
 
         run = world.runs[f"{identity}-0"]
         assert (run.kind, run.priority, run.queue) == (asked, 7, "reports")
@@ -322,10 +316,10 @@ class TestCountersAndRuns:
     def test_a_slot_exactly_as_late_as_grace_is_no_catch_up(self):
         world = World()
         identity = world.add(every="1h", total_repeats=9)
-        come(world, "09:01")
+        world.come("09:01")
         world.claim()
         world.end(f"{identity}-0")
-        come(world, "10:01:01")
+        world.come("10:01:01")
 
         assert [run.caught_up for run in world.runs.values()] == [False, True]
 
@@ -340,7 +334,7 @@ class TestCountersAndRuns:
     def test_a_backfill_goes_on_when_no_slot_is_left(self):
         world = World()
         identity = world.add(cron="0 * * * *", end_at="2026-11-16T09:00:00Z")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.backfill(identity, "03:00", "05:00")
         world.end(f"{identity}-0")
@@ -353,7 +347,7 @@ class TestCountersAndRuns:
         world = World(limits=Limits(max_dispatch_per_tick=5))
         world.add(every="1h", only_between="20:00-21:00")
         world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
 
         assert world.pace.dispatched == 1
 
@@ -362,7 +356,7 @@ class TestCountersAndRuns:
             world = World(limits=Limits(catchup_stagger_ms=5000))
             world.outage = outage
             world.add(every="1h", total_repeats=3)
-            come(world, "09:00")
+            world.come("09:00")
             assert [run.ready_at for run in world.runs.values()] == [at("09:00")]
 
     def test_a_one_shot_poll_passes_its_guard_if_there_is_room(self):
@@ -386,7 +380,7 @@ class TestCountersAndRuns:
     def test_polls_with_room_beside_each_other_are_queued_at_once(self):
         world = World()
         poll = world.add(plugin="echo", every="10m", if_running="allow", max_outstanding_polls=2)
-        come(world, "08:10")
+        world.come("08:10")
         world.go("08:20")
         (decided,) = world.plan([poll])
 
@@ -479,7 +473,7 @@ class TestWhatIsToldExactly:
     def test_an_edit_is_no_deletion(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0")
         world.edit(identity, at="2026-11-16T12:00:00Z", delete_after_run=True)
@@ -547,12 +541,12 @@ class TestTheLine:
         moving = world.add(plugin="echo", **fields)
         staying = world.add(plugin="echo", **fields)
         there = world.add(plugin="other", **fields)
-        come(world, "08:10")
+        world.come("08:10")
         world.edit(moving, plugin="other", **fields)
 
         assert world.runs[f"{moving}-0"].scope == "other/sync"
         assert world.runs[f"{staying}-0"].scope == "echo/sync"
-        come(world, "08:20")
+        world.come("08:20")
         assert world.states(staying)[0] == "queued"
         assert world.states(moving) == ["queued", "held"]
         assert world.states(there) == ["queued", "held"]
@@ -575,12 +569,12 @@ def test_plans_of_no_schedules_are_none():
 def test_too_many_errors_close_what_waits_as_paused():
     world = World()
     identity = world.add(every="10m", if_running="queue", max_consecutive_errors=3)
-    come(world, "08:10")
+    world.come("08:10")
     world.claim()
-    come(world, "08:20")
+    world.come("08:20")
     schedule = world.schedules[identity]
     world.schedules[identity] = schedule._replace(consecutive_errors=3)
-    come(world, "08:30")
+    world.come("08:30")
 
     assert world.states(identity) == ["running", "skipped: paused"]
     assert world.schedules[identity].status is Status.PAUSED

@@ -24,20 +24,14 @@ from quarterjack.times.instants import MINUTE, SECOND
 from rules.world import World, at
 
 
-def come(world: World, *slots: str) -> None:
-    for slot in slots:
-        world.go(slot)
-        world.step()
-
-
 class TestOneShots:
     def test_a_new_instant_is_not_lost_while_the_old_run_is_still_open(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.edit(identity, at="2026-11-16T09:10:00Z")
-        come(world, "09:10")
+        world.come("09:10")
         assert world.states(identity) == ["running", "held"]
 
         world.go("09:20")
@@ -50,7 +44,7 @@ class TestOneShots:
     def test_delete_after_run_waits_for_the_slot_that_is_still_to_come(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.edit(identity, at="2026-11-16T12:00:00Z", delete_after_run=True)
         world.end(f"{identity}-0")
@@ -63,7 +57,7 @@ class TestOneShots:
     def test_delete_after_run_follows_the_current_definition(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.edit(identity, at="2026-11-16T09:00:00Z")
         world.end(f"{identity}-0")
@@ -75,7 +69,7 @@ class TestOneShots:
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True, if_running="allow")
         manual = world.run_now(identity)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-1")
         world.step()
@@ -102,7 +96,7 @@ class TestOneShots:
     def test_delete_after_run_goes_before_death_and_pause(self, words: dict[str, str]):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True, **words)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         world.step()
@@ -156,7 +150,7 @@ class TestOneShots:
         identity = world.add(at="2026-11-16T09:00:00Z", max_consecutive_errors=1)
         schedule = world.schedules[identity]
         world.schedules[identity] = schedule._replace(consecutive_errors=1)
-        come(world, "09:00")
+        world.come("09:00")
         assert world.schedules[identity].status is Status.PAUSED
         assert (world.states(identity), world.rows(identity)) == ([], [])
 
@@ -167,7 +161,7 @@ class TestOneShots:
     def test_an_edit_in_the_very_moment_of_its_end_goes_on(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0")
 
@@ -191,7 +185,7 @@ class TestInactiveSchedules:
         world = World()
         fields = {"plugin": "echo", "command": "sync", "every": "10m", "if_running": "queue"}
         broken, other, third = (world.add(**fields) for _ in range(3))
-        come(world, "08:10")
+        world.come("08:10")
         assert [world.states(each) for each in (broken, other, third)] == [
             ["queued"],
             ["held"],
@@ -199,7 +193,7 @@ class TestInactiveSchedules:
         ]
         world.schedules[broken] = world.schedules[broken]._replace(anchor_at="x")
 
-        come(world, "08:20")
+        world.come("08:20")
 
         assert world.schedules[broken].status is Status.INVALID
         assert world.states(broken) == ["skipped: inactive"]
@@ -210,7 +204,7 @@ class TestInactiveSchedules:
         fields = {"plugin": "echo", "command": "sync"}
         world.add(every="10m", **fields)
         broken = world.add(every="10m", if_running="queue", **fields)
-        come(world, "08:10")
+        world.come("08:10")
         world.schedules[broken] = world.schedules[broken]._replace(anchor_at="x")
 
         (_, decided) = world.plan([1, broken])
@@ -222,10 +216,10 @@ class TestInactiveSchedules:
         fields = {"plugin": "echo", "command": "sync", "if_running": "queue"}
         broken = world.add(every="10m", **fields)
         yearly = world.add(at="2026-11-16T08:10:00Z", **fields)
-        come(world, "08:10")
+        world.come("08:10")
         world.schedules[broken] = world.schedules[broken]._replace(anchor_at="x")
 
-        come(world, "08:20")
+        world.come("08:20")
 
         assert world.states(yearly) == ["queued"]
 
@@ -254,7 +248,7 @@ class TestInactiveSchedules:
         world.schedules[ended] = world.schedules[ended]._replace(
             status=Status.DONE, wake_at=None, next_slot=None
         )
-        come(world, "08:10")
+        world.come("08:10")
         assert world.states(once) == ["held"]
 
         world.cancel(manual.id)
@@ -279,7 +273,7 @@ class TestCompletion:
     def test_an_outcome_that_is_told_late_does_not_put_it_to_sleep(self):
         world = World()
         identity = world.add(every="5m", anchor="completion")
-        come(world, "08:05")
+        world.come("08:05")
         world.claim()
         world.go("08:06")
         ended_at = world.now
@@ -299,7 +293,7 @@ class TestCompletion:
         identity = world.add(every="10m", end_at="2026-11-16T08:10:00Z")
         manual = world.run_now(identity)
         world.claim()
-        come(world, "08:10")
+        world.come("08:10")
         assert world.schedules[identity].status is Status.ACTIVE
 
         world.end(manual.id)
@@ -313,7 +307,7 @@ class TestHeldRuns:
         world = World()
         breaker = {"threshold": 1, "reset_after": "5m"}
         identity = world.add(every="1m", if_running="allow", max_retries=1, circuit_breaker=breaker)
-        come(world, "08:01")
+        world.come("08:01")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         assert world.states(identity) == ["held"]
@@ -325,7 +319,7 @@ class TestHeldRuns:
         world = World()
         moving = world.add(plugin="echo", command="sync", every="10m")
         once = world.add(plugin="echo", command="sync", at="2026-11-16T08:10:00Z")
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
         assert world.states(once) == ["held"]
 
@@ -340,16 +334,16 @@ class TestHeldRuns:
         one, other = ({"threshold": 1, "reset_after": "5m", "name": name} for name in "ab")
         fields = {"every": "1m", "if_running": "allow", "max_retries": 1, "retry_delay": "1m"}
         identity = world.add(**fields, circuit_breaker=one)
-        come(world, "08:01")
+        world.come("08:01")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         world.edit(identity, **fields, circuit_breaker=other)
-        come(world, "08:02")
+        world.come("08:02")
         world.claim()
         world.end(f"{identity}-1", Ending.FAILED)
         assert world.states(identity) == ["held", "held"]
 
-        come(world, "08:10")
+        world.come("08:10")
 
         assert world.states(identity)[:2] == ["queued", "held"]
         assert (world.gates["a"].probe, world.gates["b"].probe) == (f"{identity}-0", "1-2")
@@ -357,10 +351,10 @@ class TestHeldRuns:
     def test_a_run_that_was_asked_to_stop_keeps_its_reason(self):
         world = World()
         identity = world.add(every="1h", if_running="cancel")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.cancel(f"{identity}-0")
-        come(world, "10:00")
+        world.come("10:00")
 
         assert world.runs[f"{identity}-0"].cancel == "requested"
 
@@ -376,11 +370,11 @@ class TestHeldRuns:
             circuit_breaker=breaker,
         )
         world.live("08:10", work=lambda run: "failed")
-        come(world, "08:16")
+        world.come("08:16")
         assert world.states(late) == ["held"]
         assert world.gates["mail"].state is GateState.OPEN
 
-        come(world, "08:20")
+        world.come("08:20")
         assert world.gates["mail"].probe == f"{quick}-1"
         world.claim()
         world.end(f"{quick}-1")
@@ -393,11 +387,11 @@ class TestHeldRuns:
         world = World()
         breaker = {"threshold": 1, "reset_after": "1m"}
         identity = world.add(every="10m", jitter="5m", key="k", circuit_breaker=breaker)
-        come(world, "08:10")
+        world.come("08:10")
         world.go("08:15")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
-        come(world, "08:20")
+        world.come("08:20")
         run = world.runs[f"{identity}-1"]
         assert (run.state, run.ready_at > world.now) == ("held", True)
         assert world.schedules[identity].wake_at == run.ready_at
@@ -431,7 +425,7 @@ class TestBackfillsAndSlots:
         world = World()
         stranger = world.add(plugin="echo", command="sync", every="1h")
         yearly = world.add(plugin="echo", command="sync", cron="0 0 1 1 *")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.backfill(yearly, "2024-12-01T00:00:00Z", "2026-02-01T00:00:00Z")
         world.step()
@@ -456,7 +450,7 @@ class TestBackfillsAndSlots:
     def test_what_dies_has_no_range_left(self):
         world = World()
         identity = world.add(cron="0 * * * *", on_exhausted="dead")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.backfill(identity, "05:00", "07:00")
         world.end(f"{identity}-0", Ending.FAILED)
@@ -498,7 +492,7 @@ class TestLimitsAndPeople:
         world = World(limits=Limits(max_catchup_runs=1))
         ids = [world.add(every="10m", catch_up="run_all", if_running="allow") for _ in range(3)]
         world.outage = Outage(at("08:00"), at("08:55"))
-        come(world, "09:00")
+        world.come("09:00")
 
         assert [len(world.states(identity)) for identity in ids] == [6, 1, 1]
         assert world.rows(ids[1]) == [(5, "missed", "outage_limit")]
@@ -506,7 +500,7 @@ class TestLimitsAndPeople:
     def test_what_people_ask_for_does_not_lengthen_the_line(self):
         world = World(limits=Limits(max_dispatch_per_tick=1))
         ids = [world.add(every="1h") for _ in range(4)]
-        come(world, "09:00")
+        world.come("09:00")
         assert world.pace.postponed == 3
 
         world.go("09:00:02")
@@ -527,7 +521,7 @@ class TestWhatIsTold:
     def test_an_error_without_text_is_told_as_what_it_was(self, ending: Ending, told: str):
         world = World()
         identity = world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", ending)
 
@@ -536,7 +530,7 @@ class TestWhatIsTold:
     def test_a_run_lost_while_its_schedule_is_paused_counts_as_an_error(self):
         world = World()
         identity = world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.pause(identity)
         world.end(f"{identity}-0", Ending.LOST)
@@ -548,7 +542,7 @@ class TestWhatIsTold:
         world = World()
         world.add(plugin="echo", command="sync", every="10m")
         other = world.add(plugin="echo", command="sync", every="1h")
-        come(world, "08:10")
+        world.come("08:10")
 
         with pytest.raises(Conflict, match='run 1-0 is queued and schedule "s2" must not run'):
             world.run_now(other)
@@ -571,7 +565,7 @@ def test_a_retry_told_late_becomes_the_probe_and_does_not_slip_through():
     world = World()
     breaker = {"threshold": 1, "reset_after": "1m"}
     identity = world.add(cron="10 8 * * *", max_retries=3, circuit_breaker=breaker)
-    come(world, "08:10")
+    world.come("08:10")
     world.claim()
     run = world.runs[f"{identity}-0"]
     ended = Ended(run, world.versions[identity, 1], Outcome(Ending.FAILED, at("08:11")))

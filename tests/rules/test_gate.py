@@ -17,12 +17,6 @@ def tripped(**fields: object) -> tuple[World, int]:
     return world, identity
 
 
-def come(world: World, *slots: str) -> None:
-    for slot in slots:
-        world.go(slot)
-        world.step()
-
-
 @pytest.mark.mission("D10")
 def test_the_breaker_opens_at_the_third_failure_in_a_row():
     world = World()
@@ -53,25 +47,25 @@ def test_while_it_is_open_slots_are_skipped_and_after_30_minutes_there_is_one_pr
     assert world.rows(identity) == [(5, "skipped", "breaker_open")]
     assert len(world.runs) == 3
 
-    come(world, "08:45")
+    world.come("08:45")
     gate = world.gates["echo/poll"]
     assert (gate.state, gate.probe) == (GateState.HALF_OPEN, f"{identity}-3")
     other = world.add(plugin="echo", every="1m", if_running="allow", max_outstanding_polls=0)
-    come(world, "08:46")
+    world.come("08:46")
     assert world.rows(other) == [(1, "skipped", "breaker_probing")]
 
 
 @pytest.mark.mission("D10")
 def test_a_probe_that_succeeds_closes_it():
     world, identity = tripped()
-    come(world, "08:45")
+    world.come("08:45")
     world.claim()
 
     world.end(f"{identity}-3")
 
     gate = world.gates["echo/poll"]
     assert (gate.state, gate.failures, gate.until, gate.probe) == ("closed", 0, None, None)
-    come(world, "08:50")
+    world.come("08:50")
     assert world.states(identity)[-1] == "queued"
 
 
@@ -81,7 +75,7 @@ def test_a_probe_that_succeeds_closes_it():
 )
 def test_a_probe_that_fails_or_has_no_verdict_opens_it_anew(ending: Ending, failures: int):
     world, identity = tripped()
-    come(world, "08:45")
+    world.come("08:45")
     world.claim()
     world.go("08:46")
 
@@ -95,7 +89,7 @@ def test_a_probe_that_fails_or_has_no_verdict_opens_it_anew(ending: Ending, fail
 @pytest.mark.mission("D10")
 def test_every_change_is_a_row_of_its_history():
     world, identity = tripped()
-    come(world, "08:45")
+    world.come("08:45")
     world.claim()
     world.end(f"{identity}-3")
 
@@ -113,7 +107,7 @@ def test_there_is_exactly_one_probe_across_schedules_in_one_step():
     fields = {"every": "5m", "max_outstanding_polls": 0, "if_running": "allow"}
     ids = [world.add(plugin="echo", **fields) for _ in range(4)]
     world.live("08:05", work=lambda run: "failed")
-    come(world, "08:35")
+    world.come("08:35")
 
     assert [len(world.open(identity)) for identity in ids] == [1, 0, 0, 0]
     assert [world.rows(identity)[-1][2] for identity in ids[1:]] == ["breaker_probing"] * 3
@@ -121,7 +115,7 @@ def test_there_is_exactly_one_probe_across_schedules_in_one_step():
 
 def test_of_several_missed_slots_only_the_newest_is_the_probe():
     world, identity = tripped(catch_up="run_all", if_running="allow", max_outstanding_polls=0)
-    come(world, "09:02")
+    world.come("09:02")
 
     assert [run.slot for run in world.open(identity)] == [at("09:00")]
     assert world.rows(identity) == [(8, "skipped", "breaker_probing")]
@@ -136,7 +130,7 @@ def test_threshold_reset_and_a_shared_name_are_settings():
     world.live("08:10", work=lambda run: "failed")
     assert world.gates["mail"].until == at("08:12")
 
-    come(world, "08:11")
+    world.come("08:11")
 
     assert world.rows(other) == [(1, "skipped", "breaker_open")]
     assert world.states(one) == ["failed"]
@@ -156,7 +150,7 @@ def test_only_the_probe_decides_while_it_is_not_closed():
     world = World()
     fields = {"every": "5m", "max_outstanding_polls": 0, "if_running": "allow"}
     ids = [world.add(plugin="echo", **fields) for _ in range(4)]
-    come(world, "08:05")
+    world.come("08:05")
     world.claim()
     for identity in ids[:3]:
         world.end(f"{identity}-0", Ending.FAILED)
@@ -192,7 +186,7 @@ class TestAProbeWithoutVerdict:
 
     def probing(self, **fields: object) -> tuple[World, int]:
         world, identity = tripped(**fields)
-        come(world, "08:45")
+        world.come("08:45")
         assert world.gates["echo/poll"].probe == f"{identity}-3"
         world.go("08:46")
         return world, identity
@@ -222,10 +216,10 @@ class TestAProbeWithoutVerdict:
             max_outstanding_polls=0,
             max_consecutive_errors=4,
         )
-        come(world, "08:05")
+        world.come("08:05")
         world.claim()
         world.live("08:20", work=lambda run: "failed")
-        come(world, "08:50")
+        world.come("08:50")
         assert world.gates["echo/poll"].probe == f"{identity}-4"
 
         world.end(f"{identity}-0", Ending.FAILED)
@@ -263,14 +257,14 @@ class TestAProbeWithoutVerdict:
             circuit_breaker="off",
         )
         world.live("08:10", work=lambda run: "failed")
-        come(world, "08:20")
+        world.come("08:20")
         assert world.gates["mine"].probe == f"{one}-1"
 
-        come(world, "08:25")
-        come(world, "08:29")
+        world.come("08:25")
+        world.come("08:29")
         world.claim()
         world.end("2-0")
-        come(world, "08:30")
+        world.come("08:30")
 
         assert world.gates["mine"].probe == f"{one}-2"
         assert [str(c.after) for c in world.gate_history[-2:]] == ["open", "half_open"]
@@ -293,13 +287,13 @@ class TestRunsThatWaitForTheGate:
         identity = world.add(
             cron="0 9 * * *", max_retries=3, retry_delay="1m", circuit_breaker=breaker
         )
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         assert world.states(identity) == ["held"]
         assert world.schedules[identity].wake_at == at("09:30")
 
-        come(world, "09:30")
+        world.come("09:30")
 
         assert world.states(identity) == ["queued"]
         assert world.gates["schedule/s1"].probe == f"{identity}-0"
@@ -311,12 +305,12 @@ class TestRunsThatWaitForTheGate:
     def test_a_one_shot_is_held_and_not_skipped(self):
         world, identity = tripped()
         once = world.add(plugin="echo", at="2026-11-16T08:20:00Z")
-        come(world, "08:20")
+        world.come("08:20")
         assert world.states(once) == ["held"]
         assert world.schedules[once].wake_at == at("08:45")
         world.pause(identity)
 
-        come(world, "08:45")
+        world.come("08:45")
 
         assert world.states(once) == ["queued"]
         assert world.gates["echo/poll"].probe == f"{once}-0"
@@ -327,13 +321,13 @@ class TestRunsThatWaitForTheGate:
         one = world.add(every="10m", circuit_breaker=breaker)
         once = world.add(at="2026-11-16T08:20:30Z", circuit_breaker=breaker)
         world.live("08:10", work=lambda run: "failed")
-        come(world, "08:20", "08:20:30")
+        world.come("08:20", "08:20:30")
         assert world.gates["mail"].probe == f"{one}-1"
         assert world.states(once) == ["held"]
         assert world.schedules[once].wake_at == at("08:20:30") + MINUTE
 
         world.claim()
         world.end(f"{one}-1")
-        come(world, "08:21:30")
+        world.come("08:21:30")
 
         assert world.states(once) == ["queued"]

@@ -10,12 +10,6 @@ from quarterjack.times.instants import HOUR, MINUTE
 from rules.world import World, at, made_by_slots, specification
 
 
-def come(world: World, *slots: str) -> None:
-    for slot in slots:
-        world.go(slot)
-        world.step()
-
-
 def lived(**fields: object) -> tuple[World, int]:
     """A schedule whose runs of 09:00 and 10:00 succeeded; it is 10:20."""
     world = World()
@@ -36,7 +30,7 @@ class TestPause:
         assert (schedule.paused_by, schedule.paused_until) == ("ada", None)
         assert (schedule.next_slot, schedule.wake_at) == (None, None)
         assert (schedule.run_count, schedule.current_repeat) == (2, 2)
-        come(world, "18:00")
+        world.come("18:00")
         assert len(world.runs) == 2
         assert world.rows(identity) == []
 
@@ -44,10 +38,10 @@ class TestPause:
     def test_what_is_queued_held_or_waits_to_retry_does_nothing_any_more(self):
         world = World()
         identity = world.add(every="1h", if_running="queue", max_retries=1, retry_delay="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
-        come(world, "10:00", "11:00")
+        world.come("10:00", "11:00")
         assert world.states(identity) == ["queued", "held", "held"]
 
         world.pause(identity)
@@ -57,7 +51,7 @@ class TestPause:
     def test_what_runs_goes_on_to_its_end(self):
         world = World()
         identity = world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.pause(identity)
 
@@ -78,7 +72,7 @@ class TestPause:
     def test_a_schedule_that_ends_in_the_same_moment_has_ended(self):
         world = World()
         identity = world.add(every="1h", end_at="2026-11-16T09:00:00Z")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0")
         assert world.schedules[identity].status is Status.ACTIVE
@@ -112,9 +106,9 @@ class TestPause:
         world.pause(identity, until=at("13:30"))
         assert world.schedules[identity].wake_at == at("13:30")
 
-        come(world, "13:00")
+        world.come("13:00")
         assert world.schedules[identity].status is Status.PAUSED
-        come(world, "13:30")
+        world.come("13:30")
         schedule = world.schedules[identity]
         assert (schedule.status, schedule.paused_until) == (Status.ACTIVE, None)
         assert schedule.next_slot == at("14:30")
@@ -123,7 +117,7 @@ class TestPause:
         world, identity = lived()
         world.pause(identity, until=at("13:30"))
 
-        come(world, "16:00")
+        world.come("16:00")
 
         assert [run.slot for run in made_by_slots(world, identity)][2:] == [at("15:30")]
         assert world.rows(identity) == [(1, "missed", "coalesced")]
@@ -171,7 +165,7 @@ class TestResume:
     ):
         world, identity = lived(**fields)
         world.pause(identity)
-        come(world, "13:17")
+        world.come("13:17")
 
         world.resume(identity)
         world.step()
@@ -185,7 +179,7 @@ class TestResume:
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z")
         world.pause(identity)
-        come(world, "12:00")
+        world.come("12:00")
 
         world.resume(identity)
         world.step()
@@ -197,7 +191,7 @@ class TestResume:
     def test_a_one_shot_that_fired_does_not_fire_again(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", on_exhausted="pause")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
         assert world.schedules[identity].status is Status.PAUSED
@@ -260,7 +254,7 @@ class TestEdit:
     def test_a_run_in_flight_keeps_its_specification(self):
         world = World()
         identity = world.add(every="1h", max_retries=1, retry_delay="1m")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
 
         world.edit(identity, every="1h", max_retries=0)
@@ -334,7 +328,7 @@ class TestEdit:
 
     def test_enabled_false_pauses_and_true_resumes_what_it_paused_itself(self):
         world, identity = lived(if_running="queue")
-        come(world, "11:00")
+        world.come("11:00")
         world.edit(identity, every="1h", enabled=False)
 
         schedule = world.schedules[identity]
@@ -356,9 +350,9 @@ class TestEdit:
     def test_held_runs_are_released_when_nothing_looks_after_them_any_more(self):
         world = World()
         identity = world.add(every="1h", if_running="queue")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
-        come(world, "10:00", "11:00")
+        world.come("10:00", "11:00")
         assert world.states(identity) == ["running", "held", "held"]
 
         world.edit(identity, every="1h", if_running="allow")
@@ -369,7 +363,7 @@ class TestEdit:
 class TestDelete:
     def test_it_keeps_history_and_closes_what_waits(self):
         world, identity = lived(if_running="queue")
-        come(world, "12:30")
+        world.come("12:30")
 
         world.delete(identity)
 
@@ -379,7 +373,7 @@ class TestDelete:
 
     def test_not_while_an_attempt_runs(self):
         world, identity = lived()
-        come(world, "11:00")
+        world.come("11:00")
         world.claim()
 
         with pytest.raises(Conflict) as caught:
@@ -394,7 +388,7 @@ class TestDelete:
         world = World()
         one = world.add(plugin="echo", every="1h")
         other = world.add(plugin="echo", every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
 
         world.delete(other)
@@ -406,7 +400,7 @@ class TestDelete:
     def test_delete_after_run_follows_the_final_settlement_whatever_it_is(self, ending: Ending):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True, max_retries=1)
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         world.end(f"{identity}-0", ending)
         if ending is Ending.FAILED:
@@ -454,14 +448,14 @@ class TestRunNow:
     @pytest.mark.parametrize("policy", ["skip", "cancel"])
     def test_not_while_it_is_running(self, policy: str):
         world, identity = lived(if_running=policy)
-        come(world, "11:00")
+        world.come("11:00")
 
         with pytest.raises(Conflict, match='run 1-2 is queued and schedule "s1" must not run'):
             world.run_now(identity)
 
     def test_with_queue_it_waits_for_its_turn_as_long_as_there_is_room(self):
         world, identity = lived(if_running="queue", queue_limit=2)
-        come(world, "11:00")
+        world.come("11:00")
         world.claim()
 
         assert world.run_now(identity).state == "held"
@@ -478,7 +472,7 @@ class TestRunNow:
 
     def test_with_allow_it_runs_beside(self):
         world, identity = lived(if_running="allow")
-        come(world, "11:00")
+        world.come("11:00")
 
         assert world.run_now(identity).state == "queued"
 
@@ -580,7 +574,7 @@ class TestBackfill:
         world, identity = lived(every=None, cron="0 * * * *")
         world.backfill(identity, "2026-11-16T03:00:00Z", "2026-11-16T04:30:00Z")
         world.pause(identity)
-        come(world, "10:30")
+        world.come("10:30")
         assert world.open(identity) == []
 
         world.resume(identity)
@@ -635,7 +629,7 @@ class TestCancel:
     def test_a_run_that_waits_is_closed_and_the_next_has_its_turn(self):
         world = World()
         identity = world.add(every="1h", catch_up="run_all")
-        come(world, "10:00")
+        world.come("10:00")
         assert world.states(identity) == ["queued", "held"]
 
         world.cancel(f"{identity}-0")
@@ -646,7 +640,7 @@ class TestCancel:
     def test_a_run_that_runs_is_asked_to_stop(self):
         world = World()
         identity = world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
 
         world.cancel(f"{identity}-0")
@@ -659,7 +653,7 @@ class TestCancel:
     def test_a_run_that_stops_by_itself_was_cancelled_by_request(self):
         world = World()
         identity = world.add(every="1h")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
 
         world.end(f"{identity}-0", Ending.CANCELLED)
@@ -668,7 +662,7 @@ class TestCancel:
     def test_a_completion_schedule_whose_run_was_cancelled_goes_on(self):
         world = World()
         identity = world.add(every="1h", anchor="completion")
-        come(world, "09:00")
+        world.come("09:00")
         world.go("09:05")
 
         world.cancel(f"{identity}-0")
@@ -679,7 +673,7 @@ class TestCancel:
     def test_a_one_shot_whose_run_was_cancelled_is_done(self):
         world = World()
         identity = world.add(at="2026-11-16T09:00:00Z")
-        come(world, "09:00")
+        world.come("09:00")
 
         world.cancel(f"{identity}-0")
         world.step()

@@ -20,23 +20,17 @@ def busy(**fields: object) -> tuple[World, int]:
     return world, identity
 
 
-def come(world: World, *slots: str) -> None:
-    for slot in slots:
-        world.go(slot)
-        world.step()
-
-
 @pytest.mark.mission("P5", "V11")
 def test_skip_passes_the_slot_over_and_goes_on_at_the_normal_interval():
     world, identity = busy()
 
-    come(world, "10:00", "11:00")
+    world.come("10:00", "11:00")
 
     assert world.states(identity) == ["running"]
     assert world.rows(identity) == [(2, "skipped", "overlap")]
     world.go("11:30")
     world.end(f"{identity}-0")
-    come(world, "12:00")
+    world.come("12:00")
     assert world.states(identity) == ["succeeded", "queued"]
 
 
@@ -46,7 +40,7 @@ def test_with_the_completion_anchor_a_skip_is_followed_by_a_whole_interval():
     identity = world.add(every="1h", anchor="completion")
     world.run_now(identity)
     world.claim()
-    come(world, "09:10")
+    world.come("09:10")
 
     assert world.rows(identity) == [(1, "skipped", "overlap")]
     assert world.schedules[identity].next_slot == at("10:10")
@@ -59,7 +53,7 @@ def test_different_schedules_run_side_by_side_and_one_never_beside_itself():
     world.go("08:10")
     world.step()
     world.claim()
-    come(world, "08:20", "08:30")
+    world.come("08:20", "08:30")
 
     running = [run.schedule_id for run in world.runs.values() if run.state is State.RUNNING]
     assert sorted(running) == [one, other]
@@ -79,7 +73,7 @@ def test_any_open_run_counts_not_only_one_that_runs(waiting: str):
         world.runs[f"{identity}-0"] = world.runs[f"{identity}-0"]._replace(state=State.HELD)
         world.runs["blocker"] = world.runs[f"{identity}-0"]._replace(number=9, state=State.RUNNING)
 
-    come(world, "10:00")
+    world.come("10:00")
 
     assert world.rows(identity) == [(1, "skipped", "overlap")]
 
@@ -87,7 +81,7 @@ def test_any_open_run_counts_not_only_one_that_runs(waiting: str):
 def test_queue_adds_the_slot_at_once_and_holds_it_until_its_turn():
     world, identity = busy(if_running="queue")
 
-    come(world, "10:00", "11:00")
+    world.come("10:00", "11:00")
     assert world.states(identity) == ["running", "held", "held"]
 
     world.go("11:30")
@@ -105,7 +99,7 @@ def test_queue_adds_the_slot_at_once_and_holds_it_until_its_turn():
 def test_at_most_queue_limit_runs_wait():
     world, identity = busy(if_running="queue", queue_limit=2)
 
-    come(world, "10:00", "11:00", "12:00", "13:00")
+    world.come("10:00", "11:00", "12:00", "13:00")
 
     assert world.states(identity) == ["running", "held", "held"]
     assert world.rows(identity) == [(2, "skipped", "queue_full")]
@@ -114,7 +108,7 @@ def test_at_most_queue_limit_runs_wait():
 def test_queue_limit_bounds_a_chain_of_caught_up_slots_too():
     world = World()
     identity = world.add(every="1h", if_running="queue", queue_limit=2, catch_up="run_all")
-    come(world, "13:00")
+    world.come("13:00")
 
     assert world.states(identity) == ["queued", "held", "held"]
     assert [run.slot for run in world.runs.values()] == [at("09:00"), at("10:00"), at("11:00")]
@@ -124,7 +118,7 @@ def test_queue_limit_bounds_a_chain_of_caught_up_slots_too():
 def test_cancel_stops_the_running_one_and_waits_until_it_has_ended():
     world, identity = busy(if_running="cancel")
 
-    come(world, "10:00")
+    world.come("10:00")
     assert world.runs[f"{identity}-0"].cancel is Reason.REPLACED
     assert world.states(identity) == ["running", "held"]
 
@@ -137,7 +131,7 @@ def test_cancel_stops_the_running_one_and_waits_until_it_has_ended():
 def test_cancel_closes_what_only_waits_and_runs_at_once():
     world = World()
     identity = world.add(every="1h", if_running="cancel")
-    come(world, "09:00", "10:00")
+    world.come("09:00", "10:00")
 
     assert world.states(identity) == ["cancelled: replaced", "queued"]
     assert world.runs[f"{identity}-0"].finished_at == at("10:00")
@@ -145,7 +139,7 @@ def test_cancel_closes_what_only_waits_and_runs_at_once():
 
 def test_a_cancelled_run_that_succeeds_first_has_succeeded():
     world, identity = busy(if_running="cancel")
-    come(world, "10:00")
+    world.come("10:00")
 
     world.end(f"{identity}-0", Ending.SUCCEEDED)
 
@@ -155,7 +149,7 @@ def test_a_cancelled_run_that_succeeds_first_has_succeeded():
 @pytest.mark.parametrize("ending", [Ending.FAILED, Ending.LOST, Ending.TIMED_OUT])
 def test_a_run_that_was_asked_to_stop_is_not_tried_again_however_it_ends(ending: Ending):
     world, identity = busy(if_running="cancel", max_retries=3)
-    come(world, "10:00")
+    world.come("10:00")
 
     world.end(f"{identity}-0", ending)
 
@@ -173,7 +167,7 @@ def test_cancel_replaces_nothing_when_the_new_slot_cannot_run():
     world.gates["schedule/s1"] = Gate(
         "schedule/s1", GateState.OPEN, 1, until=at("15:00"), reset_after=5 * HOUR
     )
-    come(world, "10:00")
+    world.come("10:00")
 
     assert world.states(identity) == ["running"]
     assert world.runs[f"{identity}-0"].cancel is None
@@ -183,7 +177,7 @@ def test_cancel_replaces_nothing_when_the_new_slot_cannot_run():
 def test_allow_runs_beside_what_is_open():
     world, identity = busy(if_running="allow")
 
-    come(world, "10:00", "11:00")
+    world.come("10:00", "11:00")
     world.claim()
 
     assert world.states(identity) == ["running"] * 3
@@ -196,7 +190,7 @@ class TestPlugins:
         world = World()
         one = world.add(plugin="echo", command="sync", every="10m")
         other = world.add(plugin="echo", command="sync", every="10m")
-        come(world, "08:10")
+        world.come("08:10")
 
         assert world.states(one) == ["queued"]
         assert world.states(other) == []
@@ -207,7 +201,7 @@ class TestPlugins:
         world.add(plugin="echo", command="sync", every="10m")
         world.add(plugin="echo", command="clean", every="10m")
         world.add(plugin="other", command="sync", every="10m")
-        come(world, "08:10")
+        world.come("08:10")
 
         assert [run.state for run in world.runs.values()] == [State.QUEUED] * 3
 
@@ -215,10 +209,10 @@ class TestPlugins:
         world = World()
         one = world.add(plugin="echo", command="sync", every="10m", if_running="queue")
         other = world.add(plugin="echo", command="sync", every="10m", if_running="queue")
-        come(world, "08:10")
+        world.come("08:10")
         assert (world.states(one), world.states(other)) == (["queued"], ["held"])
         world.claim()
-        come(world, "08:20")
+        world.come("08:20")
 
         settlement = world.end(f"{one}-0")
         world.step()
@@ -237,7 +231,7 @@ class TestPlugins:
             start_at="2026-11-16T08:15:00Z",
             if_running="cancel",
         )
-        come(world, "08:10", "08:15")
+        world.come("08:10", "08:15")
 
         assert world.states(one) == ["cancelled: replaced"]
         assert world.states(other) == ["queued"]
@@ -252,7 +246,7 @@ class TestPlugins:
             start_at="2026-11-16T08:15:00Z",
             if_running="cancel",
         )
-        come(world, "08:10", "08:15")
+        world.come("08:10", "08:15")
 
         assert world.states(one) == ["cancelled: replaced"]
         assert world.schedules[one].next_slot == at("08:25")
@@ -261,7 +255,7 @@ class TestPlugins:
         world = World()
         one = world.add(plugin="echo", command="sync", every="10m", if_running="queue")
         other = world.add(plugin="echo", command="sync", every="10m", if_running="queue")
-        come(world, "08:10")
+        world.come("08:10")
 
         world.pause(one)
         world.step()
@@ -276,7 +270,7 @@ def test_a_one_shot_that_meets_an_open_run_is_held_and_not_skipped():
     identity = world.add(at="2026-11-16T09:00:00Z")
     world.run_now(identity)
     world.claim()
-    come(world, "09:00")
+    world.come("09:00")
     assert world.states(identity) == ["running", "held"]
 
     world.end(f"{identity}-0")
@@ -294,16 +288,16 @@ class TestPolls:
         world = World()
         one = world.add(plugin="echo", every="10m", if_running=policy)
         other = world.add(plugin="echo", every="10m", if_running=policy)
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
-        come(world, "08:20")
+        world.come("08:20")
 
         assert world.states(one) == ["running"]
         assert world.states(other) == []
         assert world.rows(one) == [(1, "skipped", "outstanding_polls")]
         assert world.rows(other) == [(2, "skipped", "outstanding_polls")]
         world.end(f"{one}-0")
-        come(world, "08:30")
+        world.come("08:30")
         assert world.states(one) == ["succeeded", "queued"]
 
     @pytest.mark.mission("D9")
@@ -314,7 +308,7 @@ class TestPolls:
                 world.add(
                     plugin="echo", every="10m", if_running="allow", max_outstanding_polls=most
                 )
-            come(world, "08:10")
+            world.come("08:10")
             assert len(world.runs) == outstanding
 
     @pytest.mark.mission("D9")
@@ -323,7 +317,7 @@ class TestPolls:
         world.add(plugin="echo", command="sync", every="10m", if_running="allow")
         poll = world.add(plugin="echo", every="10m", if_running="allow")
         world.run_now(poll)
-        come(world, "08:10")
+        world.come("08:10")
 
         assert [str(run.kind) for run in world.runs.values()] == ["manual", "slot", "slot"]
 
@@ -331,14 +325,14 @@ class TestPolls:
     def test_cancel_passes(self):
         world = World()
         identity = world.add(plugin="echo", every="10m", if_running="cancel")
-        come(world, "08:10", "08:20")
+        world.come("08:10", "08:20")
 
         assert world.states(identity) == ["cancelled: replaced", "queued"]
 
     def test_a_chain_of_caught_up_polls_has_one_outstanding_at_a_time(self):
         world = World()
         identity = world.add(plugin="echo", every="10m", catch_up="run_all")
-        come(world, "08:30")
+        world.come("08:30")
 
         assert world.states(identity) == ["queued", "held", "held"]
 
@@ -351,7 +345,7 @@ class TestPolls:
             if_running="allow",
             max_outstanding_polls=2,
         )
-        come(world, "08:40")
+        world.come("08:40")
 
         assert world.states(identity) == ["queued", "queued"]
         assert world.rows(identity) == [(2, "skipped", "outstanding_polls")]
@@ -361,9 +355,9 @@ class TestPolls:
         world = World()
         poll = world.add(plugin="echo", every="10m", if_running="allow")
         once = world.add(plugin="echo", at="2026-11-16T08:15:00Z", if_running="allow")
-        come(world, "08:10")
+        world.come("08:10")
         world.claim()
-        come(world, "08:15")
+        world.come("08:15")
         assert world.states(once) == ["held"]
 
         world.end(f"{poll}-0")
@@ -373,6 +367,6 @@ class TestPolls:
     def test_a_one_shot_poll_runs_at_once_if_there_is_room(self):
         world = World()
         once = world.add(plugin="echo", at="2026-11-16T08:15:00Z")
-        come(world, "08:15")
+        world.come("08:15")
 
         assert world.states(once) == ["queued"]

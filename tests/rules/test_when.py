@@ -10,12 +10,6 @@ from quarterjack.times.instants import SECOND
 from rules.world import World, at
 
 
-def come(world: World, *slots: str) -> None:
-    for slot in slots:
-        world.go(slot)
-        world.step()
-
-
 def slots_run(world: World) -> list[int]:
     return [run.slot for run in world.runs.values()]
 
@@ -25,7 +19,7 @@ class TestFirstRun:
     def test_by_default_the_first_slot_after_creation(self, fields: dict[str, str]):
         world = World()
         world.add(**fields)
-        come(world, "08:00", "09:00")
+        world.come("08:00", "09:00")
 
         assert slots_run(world) == [at("09:00")]
 
@@ -98,14 +92,14 @@ class TestAnchors:
     def test_or_from_the_end_of_a_run_whatever_its_outcome(self):
         world = World()
         identity = world.add(every="1h", anchor="completion", max_retries=1, retry_delay="10m")
-        come(world, "09:00")
+        world.come("09:00")
         world.claim()
         assert world.schedules[identity].next_slot is None
 
         world.go("09:20")
         world.end(f"{identity}-0", Ending.FAILED)
         assert world.schedules[identity].next_slot is None
-        come(world, "09:30")
+        world.come("09:30")
         world.claim()
         world.go("09:45")
         world.end(f"{identity}-0", Ending.FAILED)
@@ -116,7 +110,7 @@ class TestAnchors:
     def test_a_slot_that_was_found_too_late_is_followed_by_a_whole_interval(self):
         world = World()
         identity = world.add(every="1h", anchor="completion", catch_up="skip")
-        come(world, "09:17")
+        world.come("09:17")
 
         assert world.rows(identity) == [(1, "missed", "grace")]
         assert world.schedules[identity].next_slot == at("10:17")
@@ -157,7 +151,7 @@ class TestWindows:
     def test_defer_makes_the_run_ready_when_the_window_opens(self):
         world = World()
         identity = world.add(every="1h", only_between="22:00-02:00", on_constraint="defer")
-        come(world, "09:00", "10:00")
+        world.come("09:00", "10:00")
 
         run = world.runs[f"{identity}-0"]
         assert (run.slot, run.ready_at) == (at("09:00"), at("22:00"))
@@ -169,14 +163,14 @@ class TestWindows:
     def test_within_the_window_nothing_is_deferred(self):
         world = World()
         world.add(every="1h", only_between="08:00-18:00", on_constraint="defer")
-        come(world, "09:00")
+        world.come("09:00")
 
         assert [run.ready_at for run in world.runs.values()] == [at("09:00")]
 
     def test_a_window_that_never_opens_again_defers_nothing(self):
         world = World("9999-12-31T22:00:00Z")
         world.add(every="30m", only_between="08:00-18:00", on_constraint="defer")
-        come(world, "9999-12-31T22:30:00Z")
+        world.come("9999-12-31T22:30:00Z")
 
         assert [run.ready_at - run.slot for run in world.runs.values()] == [0]
 
@@ -204,7 +198,7 @@ class TestJitter:
         world.add(
             every="1h", jitter="30s", only_between="22:00-02:00", on_constraint="defer", key="k"
         )
-        come(world, "09:00")
+        world.come("09:00")
 
         assert [run.ready_at for run in world.runs.values()] == [
             at("22:00") + jitter_of("k", at("09:00"), 30 * SECOND)

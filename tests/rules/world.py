@@ -136,6 +136,12 @@ class World:
         """Nothing happens until then."""
         self.now = at(until) if isinstance(until, str) else until
 
+    def come(self, *instants: str) -> None:
+        """At each of these the planner looks, and nobody works."""
+        for instant in instants:
+            self.go(instant)
+            self.step()
+
     def step(self) -> list[Plan]:
         """Plan all that is due, until nothing is."""
         plans: list[Plan] = []
