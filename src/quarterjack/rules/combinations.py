@@ -19,8 +19,10 @@ SLOTS_TRIED = 1000
 
 
 def at_most_once_is_never_retried(specification: Specification, _own: object, _now: object) -> None:
+    if specification.execution is not Execution.AT_MOST_ONCE:
+        return
     retries = specification.to_json()["max_retries"]
-    if specification.execution is Execution.AT_MOST_ONCE and retries != 0:
+    if retries != 0:
         reason = f"does not go with max_retries {retries}"
         remedy = "set max_retries to 0, or use at_least_once"
         raise InvalidSpecification.because("execution", "at_most_once", reason, remedy)

@@ -30,7 +30,8 @@ Reader = Callable[[Any, str], Any]
 
 
 def _word(words: type[Word]) -> Reader:
-    return lambda value, field: words(read_word(value, tuple(words), field))
+    known = tuple(words)
+    return lambda value, field: words(read_word(value, known, field))
 
 
 def _number(low: int, high: int, *instead: str) -> Reader:
@@ -78,11 +79,11 @@ def _optional(read: Reader) -> Reader:
 
 
 def _hours(value: object, _field: str) -> str | None:
-    return Window(only_between=value).only_between  # type: ignore[arg-type]
+    return None if value is None else Window(only_between=value).only_between  # type: ignore[arg-type]
 
 
 def _days(value: Any, _field: str) -> tuple[Any, ...]:
-    return tuple(Window(not_on=value).not_on)
+    return () if _is_one_of(value, ((),)) else tuple(Window(not_on=value).not_on)
 
 
 def _breaker(value: object, field: str) -> Breaker | None:

@@ -110,17 +110,20 @@ def _read_recurrence(own: Mapping[str, Any], values: Mapping[str, Any], key: str
     """What a schedule says itself must fit its kind of recurrence; defaults may."""
     named = [name for name in NAMING_FIELDS if name in own]
     fitting = fields_beside(named[0]) if named else frozenset()
-    said = {name: value for name, value in values.items() if name in _WHEN & own.keys() | fitting}
+    wanted = (_WHEN & own.keys()) | fitting
+    said = {name: value for name, value in values.items() if name in wanted}
     return parse(said, timezone=zone_name(values["timezone"]), key=key)
 
 
 def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -> Specification:
     """The policies from their fields."""
-    window = Window(read["only_between"], read["not_on"], read["timezone"])
+    window: Window | None = None
+    if read["only_between"] is not None or read["not_on"]:
+        window = Window(read["only_between"], read["not_on"], read["timezone"])
     return Specification(
         recurrence=recurrence,
         target=target,
-        window=window if window.only_between or window.not_on else None,
+        window=window,
         jitter=read["jitter"],
         catch_up=CatchUp(
             read["catch_up"], read["grace"], read["catch_up_window"], read["max_catch_up_runs"]
