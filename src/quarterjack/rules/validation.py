@@ -101,7 +101,7 @@ def _in_seconds(value: object) -> str:
 
 
 def _unknown(name: object, value: object) -> Invalid:
-    near = get_close_matches(str(name), FIELDS, n=1)
+    near = get_close_matches(str(name), sorted(FIELDS), n=1)
     remedy = f"did you mean {near[0]}?" if near else "see docs/policies.md for the fields"
     return InvalidSpecification.because(str(name), value, "is no field of a schedule", remedy)
 
