@@ -71,7 +71,7 @@ def workshop(part: str, place: Path) -> None:
             "[tool.mutmut]\n"
             'source_paths = ["src"]\n'
             f'only_mutate = ["src/quarterjack/{part}/*"]\n'
-            'also_copy = ["conftest.py"]\n'
+            'also_copy = ["conftest.py", "docs"]\n'
             "timeout_multiplier = 3\n"
             'pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]\n'
             f"pytest_add_cli_args_test_selection = {json.dumps(selection)}\n"
@@ -81,9 +81,15 @@ def workshop(part: str, place: Path) -> None:
 def mutants(part: str, place: Path) -> list[Mutant]:
     """Every mutant of the part, after its tests have run."""
     workshop(part, place)
-    subprocess.run(
-        [MUTMUT, "run", "--max-children", "2"], cwd=place, check=True, stdout=subprocess.DEVNULL
+    done = subprocess.run(
+        [MUTMUT, "run", "--max-children", "2"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
     )
+    if done.returncode:
+        sys.exit(f"mutmut could not run the tests:\n{done.stdout[-3000:]}")
     return [
         Mutant(key, survived=code == 0, place=place)
         for meta in sorted((place / "mutants" / "src").rglob("*.meta"))
