@@ -430,9 +430,9 @@ class TestWhatIsToldExactly:
     def test_a_backfill_begins_and_ends_with_the_instants_it_names(self):
         world = World()
         identity = world.add(cron="* * * * *", if_running="allow")
-        schedule = world.schedules[identity]
-        decided = backfill(schedule, world.now, 7, start=at("07:30"), until=at("07:30"))
-        assert decided.schedule.backfill == (7, at("07:30") - 1, at("07:30"))
+        facts = world._facts([identity])
+        decided = backfill(facts, world.now, 7, start=at("07:30"), until=at("07:30"))
+        assert decided.plans[0].schedule.backfill == (7, at("07:30") - 1, at("07:30"))
         assert world.backfill(identity, "07:30", "08:00") == 31
         world.step()
 

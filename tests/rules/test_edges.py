@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterjack.errors import Conflict
+from quarterjack.errors import Conflict, WrongState
 from quarterjack.rules import (
     Backfill,
     Ended,
@@ -16,7 +16,9 @@ from quarterjack.rules import (
     Limits,
     Outage,
     Outcome,
+    State,
     Status,
+    invalidate,
     plan,
     settle,
 )
@@ -399,7 +401,7 @@ class TestHeldRuns:
         world.go(run.ready_at)
         world.step()
         assert world.runs[run.id].state == "queued"
-        assert world.gates["schedule/k"].probe == run.id
+        assert world.gates["schedule/1"].probe == run.id
 
 
 class TestBackfillsAndSlots:
@@ -575,4 +577,221 @@ def test_a_retry_told_late_becomes_the_probe_and_does_not_slip_through():
 
     (settlement,) = decided.settlements
     assert (settlement.run.state, settlement.schedule.wake_at) == ("held", at("08:20"))
-    assert decided.gates["schedule/s1"].until == at("08:12")
+    assert decided.gates["schedule/1"].until == at("08:12")
+
+
+class TestWhatASecondLookFound:
+    def test_a_held_run_that_an_edit_leaves_alone_in_its_scope_has_its_turn(self):
+        world = World()
+        world.add(plugin="echo", command="sync", every="10m")
+        once = world.add(plugin="echo", command="sync", at="2026-11-16T08:11:00Z")
+        world.come("08:10")
+        world.claim()
+        world.come("08:11")
+        assert world.states(once) == ["held"]
+
+        world.edit(once, task="work", at="2026-11-16T08:11:00Z")
+        world.step()
+
+        assert world.states(once) == ["queued"]
+
+    def test_fewer_repeats_are_noticed_at_once(self):
+        world = World()
+        identity = world.add(every="1h")
+        world.live("09:10")
+        world.edit(identity, every="1h", total_repeats=1)
+        world.step()
+
+        assert world.schedules[identity].status is Status.DONE
+
+    def test_a_new_schedule_does_not_inherit_the_breaker_of_a_deleted_one(self):
+        world = World()
+        fields = {"every": "10m", "key": "x", "circuit_breaker": {"threshold": 1}}
+        old = world.add(**fields)
+        world.live("08:10", work=lambda run: "failed")
+        world.delete(old)
+        new = world.add(**fields)
+        world.live("08:20")
+
+        assert world.states(new) == ["succeeded"]
+
+    def test_a_slot_that_is_due_goes_before_a_run_by_hand(self):
+        world = World()
+        identity = world.add(every="10m")
+        world.go("08:10")
+
+        with pytest.raises(Conflict, match='run 1-0 is queued and schedule "s1" must not run'):
+            world.run_now(identity)
+        world.step()
+        assert world.rows(identity) == []
+
+    def test_with_allow_both_run(self):
+        world = World()
+        identity = world.add(every="10m", if_running="allow")
+        world.go("08:10")
+        manual = world.run_now(identity)
+
+        assert [run.kind for run in world.runs.values()] == [Kind.SLOT, Kind.MANUAL]
+        assert (manual.number, world.schedules[identity].planned_count) == (1, 2)
+        assert world.schedules[identity].cursor == at("08:10")
+
+    def test_slots_from_before_the_outage_that_nobody_decided_are_part_of_it(self):
+        world = World(limits=Limits(max_catchup_runs=1))
+        ids = [world.add(cron="10 * * * *") for _ in range(3)]
+        world.outage = Outage(at("08:10"), at("08:50"))
+        world.come("08:50")
+
+        assert [len(world.states(identity)) for identity in ids] == [1, 0, 0]
+
+    def test_after_the_budget_is_used_up_the_slots_since_then_run(self):
+        world = World(limits=Limits(max_catchup_runs=1))
+        world.outage = Outage(at("08:15"), at("08:35"), caught_up=1, recurring=1)
+        identity = world.add(every="10m", catch_up="run_all", if_running="allow")
+        world.come("08:40")
+
+        assert [run.slot for run in world.runs.values()] == [at("08:40")]
+        assert world.rows(identity) == [(3, "missed", "outage_limit")]
+
+    def test_an_edit_of_its_name_does_not_keep_what_was_about_to_go(self):
+        world = World()
+        identity = world.add(at="2026-11-16T09:00:00Z", delete_after_run=True)
+        world.come("09:00")
+        world.claim()
+        world.end(f"{identity}-0")
+        world.edit(identity, at="2026-11-16T09:00:00Z", delete_after_run=True, name="Later")
+
+        assert identity in world.deleted
+
+    def test_a_mended_one_shot_that_has_fired_does_not_fire_again(self):
+        world = World()
+        identity = world.add(after="10m", if_running="allow")
+        world.come("08:10")
+        world.claim()
+        facts = world._facts([identity])
+        world._commit(invalidate(facts, world.now, "its zone is gone"))
+        schedule = world.schedules[identity]
+        assert (schedule.status, schedule.status_reason) == (Status.INVALID, "its zone is gone")
+
+        world.edit(identity, after="10m", if_running="allow")
+        world.live("08:40")
+
+        assert len(world.runs) == 1
+
+    def test_a_declared_pause_survives_a_time_of_being_invalid_and_can_be_ended(self):
+        world = World()
+        identity = world.add(every="1h", enabled=False)
+        world._commit(invalidate(world._facts([identity]), world.now, "broken"))
+        world.edit(identity, every="1h", enabled=False)
+        schedule = world.schedules[identity]
+        assert (schedule.status, schedule.status_reason) == (Status.PAUSED, "declared_disabled")
+
+        world.edit(identity, every="1h", enabled=True)
+        assert world.schedules[identity].status is Status.ACTIVE
+
+    def test_match_takes_only_the_newest_slot_of_the_minute(self):
+        world = World("08:00:35")
+        world.add(
+            cron="*/10 * * * * *",
+            seconds=True,
+            first_run="match",
+            catch_up="run_all",
+            if_running="allow",
+        )
+        world.step()
+
+        assert [run.slot for run in world.runs.values()] == [at("08:00:30")]
+
+    def test_a_pause_with_an_end_keeps_its_place(self):
+        world = World(limits=Limits(max_scheduled_jobs=1))
+        resting = world.add(every="1h")
+        world.pause(resting, until=at("12:00"))
+        with pytest.raises(Conflict, match="max_scheduled_jobs"):
+            world.add(every="1h")
+
+        world.resume(resting)
+        assert world.schedules[resting].status is Status.ACTIVE
+
+    def test_a_pause_that_is_over_is_over_for_people_too(self):
+        world = World()
+        identity = world.add(every="1h")
+        world.pause(identity, until=at("08:30"))
+        world.go("08:31")
+        assert world.run_now(identity).state == "queued"
+        world.pause(identity)
+
+        assert world.schedules[identity].status is Status.PAUSED
+        assert world.schedules[identity].paused_until is None
+
+    @pytest.mark.parametrize("preempts", [False, True])
+    def test_a_retry_that_was_closed_is_counted_no_more(self, preempts: bool):
+        world = World()
+        identity = world.add(
+            every="1h", max_retries=3, retry_delay="2h", slot_preempts_retry=preempts
+        )
+        world.come("09:00")
+        world.claim()
+        world.end(f"{identity}-0", Ending.FAILED)
+        assert world.schedules[identity].current_retry == 1
+        if preempts:
+            world.come("10:00")
+        else:
+            world.cancel(f"{identity}-0")
+
+        assert world.schedules[identity].current_retry == 0
+
+    def test_what_a_stopping_worker_hands_back_of_a_paused_schedule_is_no_error(self):
+        world = World()
+        identity = world.add(every="1h")
+        world.come("09:00")
+        world.claim()
+        world.pause(identity)
+        world.end(f"{identity}-0", Ending.LOST, handed_back=True)
+
+        assert world.states(identity) == ["lost: inactive"]
+        assert world.runs[f"{identity}-0"].losses == 0
+        assert world.schedules[identity].error_count == 0
+
+    def test_one_attempt_that_cannot_be_settled_harms_no_other(self):
+        world = World()
+        one, other = world.add(every="10m"), world.add(every="10m")
+        world.come("08:10")
+        world.claim()
+        outcome = Outcome(Ending.SUCCEEDED, world.now)
+        stale = world.runs[f"{one}-0"]._replace(state=State.CANCELLED)
+        ended = [
+            Ended(stale, world.versions[one, 1], outcome),
+            Ended(world.runs[f"{other}-0"], world.versions[other, 1], outcome),
+        ]
+
+        decided = settle(ended, world.schedules, {}, {}, world.now)
+
+        assert [each.run.schedule_id for each in decided.settlements] == [other]
+        assert [(each.run.id, type(error)) for each, error in decided.refused] == [
+            (f"{one}-0", WrongState)
+        ]
+
+    @pytest.mark.parametrize("deed", ["delete", "pause"])
+    def test_people_can_get_rid_of_what_cannot_be_planned(self, deed: str):
+        world = World()
+        identity = world.add(every="1h")
+        world.schedules[identity] = world.schedules[identity]._replace(anchor_at="x")
+        world.go("09:00")
+        if deed == "delete":
+            world.delete(identity)
+            assert identity in world.deleted
+        else:
+            world.pause(identity)
+            assert world.schedules[identity].status is Status.INVALID
+
+    def test_a_pause_in_the_moment_of_the_probe_leaves_the_breaker_open(self):
+        world = World()
+        identity = world.add(every="10m", circuit_breaker={"threshold": 1, "reset_after": "5m"})
+        world.live("08:10", work=lambda run: "failed")
+        world.go("08:20")
+        world.pause(identity)
+        assert world.states(identity) == ["failed", "skipped: paused"]
+        world.go("08:30")
+        world.resume(identity)
+        world.live("08:50")
+
+        assert world.gates["schedule/1"].state is GateState.CLOSED

@@ -142,8 +142,8 @@ def test_without_a_name_a_schedule_that_is_no_plugin_has_a_breaker_of_its_own():
     other = world.add(every="10m", circuit_breaker={"threshold": 1})
     world.live("08:10", work=lambda run: "failed" if run.schedule_id == one else "succeeded")
 
-    assert world.gates[f"schedule/s{one}"].state is GateState.OPEN
-    assert world.gates.get(f"schedule/s{other}") is None
+    assert world.gates[f"schedule/{one}"].state is GateState.OPEN
+    assert world.gates.get(f"schedule/{other}") is None
 
 
 def test_only_the_probe_decides_while_it_is_not_closed():
@@ -296,10 +296,10 @@ class TestRunsThatWaitForTheGate:
         world.come("09:30")
 
         assert world.states(identity) == ["queued"]
-        assert world.gates["schedule/s1"].probe == f"{identity}-0"
+        assert world.gates["schedule/1"].probe == f"{identity}-0"
         world.claim()
         world.end(f"{identity}-0")
-        assert world.gates["schedule/s1"].state is GateState.CLOSED
+        assert world.gates["schedule/1"].state is GateState.CLOSED
 
     @pytest.mark.mission("D12")
     def test_a_one_shot_is_held_and_not_skipped(self):

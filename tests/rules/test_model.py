@@ -146,7 +146,7 @@ class TestForms:
             "closed",
             "cancelled",
             "closes",
-            "scope",
+            "rescoped",
             "wakes",
             "deleted",
         ]

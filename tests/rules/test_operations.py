@@ -432,7 +432,7 @@ class TestRunNow:
         after = world.schedules[identity]
         assert (run.kind, run.slot, run.ready_at) == (Kind.MANUAL, at("10:20"), at("10:20"))
         assert (run.id, run.request, run.state) == (f"{identity}-2", 1, "queued")
-        assert (after.next_slot, after.cursor) == (before.next_slot, before.cursor)
+        assert after.next_slot == before.next_slot
         assert (after.planned_count, after.last_run_id) == (3, run.id)
         assert after.last_fired_at == before.last_fired_at
 
@@ -478,14 +478,20 @@ class TestRunNow:
 
     @pytest.mark.parametrize("status", [Status.DONE, Status.DEAD])
     def test_what_has_ended_can_still_be_run_by_hand(self, status: Status):
-        world, identity = lived(max_retries=3)
+        world, identity = lived(max_retries=3, retry_delay="1m")
         world.schedules[identity] = world.schedules[identity]._replace(status=status)
 
         run = world.run_now(identity)
         world.claim()
         world.end(run.id, Ending.FAILED)
+        assert world.runs[run.id].state == "queued"
+        world.go("10:21")
+        world.claim()
+        world.end(run.id, Ending.LOST, handed_back=True)
+        world.claim()
+        world.end(run.id)
 
-        assert world.runs[run.id].reason is Reason.INACTIVE
+        assert world.runs[run.id].state == "succeeded"
         assert world.schedules[identity].status is status
 
     def test_a_manual_failure_is_retried_but_never_the_death_of_the_schedule(self):

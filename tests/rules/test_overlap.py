@@ -164,8 +164,8 @@ def test_cancel_replaces_nothing_when_the_new_slot_cannot_run():
     world.go("09:00")
     world.step()
     world.claim()
-    world.gates["schedule/s1"] = Gate(
-        "schedule/s1", GateState.OPEN, 1, until=at("15:00"), reset_after=5 * HOUR
+    world.gates["schedule/1"] = Gate(
+        "schedule/1", GateState.OPEN, 1, until=at("15:00"), reset_after=5 * HOUR
     )
     world.come("10:00")
 

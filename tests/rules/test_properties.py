@@ -120,7 +120,7 @@ def do(world: World, deed: str, what: Any, pick: int) -> None:
         before = (dict(world.schedules), dict(world.runs))
         try:
             ask(world, deed, what, identity)
-        except Refused:
+        except (Refused, InvalidSpecification):
             assert before == (world.schedules, world.runs), "what is refused changes nothing"
 
 

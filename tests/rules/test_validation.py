@@ -534,6 +534,9 @@ class TestPresets:
             ({"max_retrys": 3}, "max_retrys 3 is no field of a schedule; did you mean max_retries"),
             (["max_retries"], "defaults .* is no mapping"),
             ({"timeout_seconds": 0}, "timeout_seconds 0 is outside"),
+            ({"task": "t"}, 'defaults.task "t" is each schedule\'s own; say it there'),
+            ({"every": "5m"}, "defaults.every"),
+            ({"preset": "posix"}, "defaults.preset"),
         ],
     )
     def test_the_defaults_of_the_service_are_checked_too(self, defaults: Any, problem: str):
@@ -573,6 +576,7 @@ class TestForm:
 
         assert json.loads(json.dumps(said.to_json())) == {
             "cron": "0 3 * * *",
+            "dialect": "standard",
             "timezone": "Europe/Berlin",
             "dst_gap": "after",
             "dst_fold": "once",
@@ -608,7 +612,30 @@ class TestForm:
             "priority": 0,
             "queue": "default",
         }
-        assert said.configuration_hash == "f3746115852dd94104a462301cdc3355"
+        assert said.configuration_hash == "e88a14f8f164001cc0db196a0c2ddfc0"
+
+    def test_a_stored_dialect_withstands_the_preset_of_whoever_reads_it(self):
+        stored = specification(cron="*/5 * * * *").to_json()
+
+        again = read_specification(stored, key="k", now=NOW, preset="posix")
+        assert again.recurrence == Cron("*/5 * * * *", timezone="UTC", dst_gap="after")
+
+    def test_a_breaker_has_defaults_of_its_own(self):
+        breaker = specification(every="5m", circuit_breaker={}).breaker
+
+        assert breaker == (3, 30 * MINUTE, None)
+        assert specification(plugin="p", every="5m", circuit_breaker=False).breaker is None
+
+    def test_what_is_locked_is_its_scope_and_its_gate(self):
+        named = {"circuit_breaker": {"name": "mail"}}
+        assert specification(every="5m").lock_keys(7) == ()
+        assert specification(every="5m", **named).lock_keys(7) == ("mail",)
+        assert specification(every="5m", circuit_breaker={}).lock_keys(7) == ("schedule/7",)
+        assert specification(plugin="echo", every="5m").lock_keys(7) == ("echo/poll",)
+        assert specification(plugin="echo", every="5m", **named).lock_keys(7) == (
+            "echo/poll",
+            "mail",
+        )
 
     def test_every_field_says_what_it_means(self):
         said = specification(

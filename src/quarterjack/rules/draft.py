@@ -1,18 +1,17 @@
 """Drafts: where the steps of planning note what they decide.
 
-Nothing that the schedules of a batch share is touched before a draft is finished, so that one
+Nothing that the schedules of a batch share is changed before a draft is finished, so that one
 which fails half-way leaves no trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from quarterjack.rules.gate import opened
+from quarterjack.rules.gate import SharedGates
 from quarterjack.rules.model import (
     Facts,
     Gate,
-    GateChange,
     Kind,
     PassedOver,
     Plan,
@@ -20,37 +19,11 @@ from quarterjack.rules.model import (
     Run,
     Schedule,
 )
-from quarterjack.rules.overlap import next_in_line
+from quarterjack.rules.overlap import next_in_line, still_open
 from quarterjack.rules.passing import folded
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.specification import Specification
 from quarterjack.rules.states import RunEvent, State, moved_run
-
-
-class SharedGates:
-    """The gates of a batch, as far as it has come, and their history."""
-
-    def __init__(self, gates: Mapping[str, Gate]) -> None:
-        self._gates = dict(gates)
-        self.changed: dict[str, Gate] = {}
-        self.changes: list[GateChange] = []
-
-    def __getitem__(self, key: str) -> Gate:
-        gate = self._gates.get(key) or Gate(key)
-        if gate.probe_ended_at is not None:
-            self.put(opened(gate, gate.probe_ended_at), gate.probe_ended_at, gate.probe)
-            gate = self._gates[key]
-        return gate
-
-    def put(self, gate: Gate, at: int, run_id: str | None) -> None:
-        before = self._gates.get(gate.key) or Gate(gate.key)
-        if gate == before:
-            return
-        self._gates[gate.key] = self.changed[gate.key] = gate
-        if gate.state is not before.state:
-            self.changes.append(
-                GateChange(gate.key, at, before.state, gate.state, gate.failures, run_id)
-            )
 
 
 class Commons:
@@ -58,6 +31,8 @@ class Commons:
 
     def __init__(self, facts: Facts, now: int) -> None:
         self.open_runs = dict(facts.open_runs)
+        # An operation makes a second draft for its one schedule, which must see the first.
+        self.is_batch = len(facts.schedules) > 1
         self.gates = SharedGates(facts.gates)
         self.limits = facts.limits
         self.outage = facts.outage
@@ -179,8 +154,10 @@ class Draft:
         """A run that waits never starts."""
         state = moved_run(run, event)
         closed = run._replace(state=state, reason=reason, finished_at=self.now)
+        if run.waits_to_retry and run.schedule_id == self.schedule.id:
+            self.schedule = self.schedule._replace(current_retry=0)
         self.closed = [*self.closed, closed]
-        self.open_runs = [each for each in self.open_runs if each != run]
+        self.open_runs = [each for each in self.open_runs if each.id != run.id]
 
     def close_waiting(self, reason: Reason) -> None:
         """All of the schedule's own that have not started."""
@@ -204,7 +181,7 @@ class Draft:
         commons.outage = self.outage
         for gate, run_id in reversed(self.gates):
             commons.gates.put(gate, self.now, run_id)
-        if self.specification.shares_scope:
+        if self.specification.shares_scope or not commons.is_batch:
             commons.open_runs[self.scope] = self.open_runs
         if self.passed or schedule.passed is not None:
             ran = [run.slot for run in self.added if run.kind is Kind.SLOT]
@@ -224,11 +201,4 @@ class Draft:
         )
 
     def _exchange(self, run: Run, changed: Run) -> None:
-        self.open_runs = [changed if each == run else each for each in self.open_runs]
-
-
-def still_open(open_runs: Sequence[Run], schedule_id: int) -> Sequence[Run]:
-    """The runs that stay open when a schedule's own that wait are closed."""
-    return [
-        run for run in open_runs if run.schedule_id != schedule_id or run.state is State.RUNNING
-    ]
+        self.open_runs = [changed if each.id == run.id else each for each in self.open_runs]

@@ -27,6 +27,8 @@ def first_cursor(first_run: FirstRun, slots: Slots, now: int, *, once: bool) -> 
         return now if slot is None else min(now, slot - 1)
     if first_run is FirstRun.NOW:
         return now - 1
-    if first_run is FirstRun.MATCH:
-        return now - now % MINUTE - 1
+    newest = slots.at_or_before(now)
+    matches = newest is not None and newest >= now - now % MINUTE
+    if first_run is FirstRun.MATCH and newest is not None and matches:
+        return newest - 1
     return now

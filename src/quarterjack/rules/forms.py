@@ -1,4 +1,4 @@
-"""Forms: every value as plain JSON that stays the same, for logs, audits and other programs."""
+"""Forms: every value of the model as plain JSON that stays the same, for logs and audits."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ are queued or running. `cancel` makes room itself, and so passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from quarterjack.rules.model import Ending, Gate, GateState, Kind, Outcome, Run
+from quarterjack.rules.model import Ending, Gate, GateChange, GateState, Kind, Outcome, Run
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.states import State
 from quarterjack.times.instants import MINUTE
@@ -89,3 +89,30 @@ def outstanding_polls(open_runs: Iterable[Run]) -> int:
 
 def _is_failure(outcome: Outcome) -> bool:
     return outcome.ending is Ending.FAILED or outcome.ending is Ending.TIMED_OUT
+
+
+class SharedGates:
+    """The gates of a batch, as far as it has come, and their history. Whoever reads one whose probe
+    was closed without a verdict finds it open."""
+
+    def __init__(self, gates: Mapping[str, Gate]) -> None:
+        self._gates = dict(gates)
+        self.changed: dict[str, Gate] = {}
+        self.changes: list[GateChange] = []
+
+    def __getitem__(self, key: str) -> Gate:
+        gate = self._gates.get(key) or Gate(key)
+        if gate.probe_ended_at is not None:
+            self.put(opened(gate, gate.probe_ended_at), gate.probe_ended_at, gate.probe)
+            gate = self._gates[key]
+        return gate
+
+    def put(self, gate: Gate, at: int, run_id: str | None) -> None:
+        before = self._gates.get(gate.key) or Gate(gate.key)
+        if gate == before:
+            return
+        self._gates[gate.key] = self.changed[gate.key] = gate
+        if gate.state is not before.state:
+            self.changes.append(
+                GateChange(gate.key, at, before.state, gate.state, gate.failures, run_id)
+            )

@@ -37,6 +37,10 @@ _BOUNDS = {
 }
 
 
+_SECONDS_APART = 10
+"""By how much the clocks of two nodes may differ; more than that, and the clock was set."""
+
+
 class Outage(NamedTuple):
     """Nobody planned in (since, until]. So many schedules were caught up since, and so many of
     these recur."""
@@ -47,7 +51,8 @@ class Outage(NamedTuple):
     recurring: int = 0
 
     def covers(self, slot: int) -> bool:
-        return self.since < slot <= self.until
+        """What is still undecided now, and came due before planning went on, was missed."""
+        return slot <= self.until
 
     def has_room(self, limits: Limits) -> bool:
         """May one more recurring schedule be caught up?"""
@@ -70,11 +75,11 @@ class Pace(NamedTuple):
     postponed: int = 0
 
     def at(self, now: int, limits: Limits) -> Pace:
-        second = now // SECOND
-        if second == self.second:
+        """In this second. A node whose clock is a little behind counts in the same one."""
+        most, passed = limits.max_dispatch_per_tick, now // SECOND - self.second
+        if not most or -_SECONDS_APART < passed <= 0:
             return self
-        their_turn = max(second - self.second, 0) * limits.max_dispatch_per_tick
-        return Pace(second, postponed=max(self.postponed - their_turn, 0))
+        return Pace(now // SECOND, postponed=max(self.postponed - max(passed, 0) * most, 0))
 
     def dispatched_one(self) -> Pace:
         return self._replace(dispatched=self.dispatched + 1)
@@ -114,6 +119,9 @@ def refuse_beyond_limit(active: int, limits: Limits) -> None:
 
 def read_limits(mapping: Mapping[str, Any], base: Limits = Limits()) -> Limits:  # noqa: B008
     """Limits as a person wrote them, over a base; all problems at once."""
+    if not isinstance(mapping, Mapping):
+        remedy = "write names and numbers"
+        raise InvalidSpecification.because("limits", mapping, "is no mapping", remedy)
     problems = Problems(InvalidSpecification)
     read: dict[str, int] = {}
     for name, value in mapping.items():

@@ -48,7 +48,8 @@ class Backfill(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """What a person wrote, and how far it has come."""
+    """What a person wrote, and how far it has come. When its last attempt started and when its
+    retry is due can be read from its runs."""
 
     id: int
     key: str
@@ -177,7 +178,8 @@ class Gate(NamedTuple):
     probe: str | None = None
     """The run that decides whether a half-open one closes."""
     probe_ended_at: int | None = None
-    """When that run was closed, if it was: a fact that is read with the gate, not written."""
+    """When that run was closed, if it was, or now if it is forgotten: a fact that is read with the
+    gate, and never written."""
 
 
 class GateChange(NamedTuple):
@@ -192,9 +194,10 @@ class GateChange(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """All that planning needs to know, read in one transaction. Schedules stand in the order in
-    which they came due. Open runs are by scope, as far as a specification `reads_open_runs`;
-    for an operation they are all. Gates are those of the schedules and of their open runs."""
+    """All that planning needs to know, read in one transaction after the schedules and their
+    `lock_keys` were locked. Open runs are by scope, as far as a specification `reads_open_runs`;
+    for an operation they are all, and for an edit those of the new scope too. Gates are those of
+    the schedules and of their open runs; one that is missing is closed."""
 
     schedules: Sequence[Schedule]
     open_runs: Mapping[str, Sequence[Run]] = {}
@@ -214,15 +217,16 @@ class Plan(NamedTuple):
     released: Sequence[Run] = ()
     """Held ones, which are queued now."""
     closed: Sequence[Run] = ()
-    """Waiting ones, which never start."""
+    """Waiting ones, which never start. They may be another schedule's, of the same scope."""
     cancelled: Sequence[Run] = ()
-    """Running ones, which are asked to stop."""
+    """Running ones, which are asked to stop; also another schedule's."""
     closes: Reason | None = None
     """Every run of the schedule that still waits is skipped, for this reason."""
-    scope: str | None = None
+    rescoped: str | None = None
     """Every open run of the schedule is judged in this scope from now on."""
     wakes: Sequence[int] = ()
-    """Other schedules that have something to release, by id."""
+    """Other schedules to be planned at once, by id, those that are active. Whoever carries this out
+    must not lose it: nothing else would wake them."""
     deleted: bool = False
 
     @property
@@ -266,8 +270,10 @@ class Settlement(NamedTuple):
 
 
 class Settlements(NamedTuple):
-    """The decisions for a batch, and the gates as they are afterwards."""
+    """The decisions for a batch, carried out in order, and the gates as they are afterwards."""
 
     settlements: Sequence[Settlement]
     gates: Mapping[str, Gate]
     gate_changes: Sequence[GateChange]
+    refused: Sequence[tuple[Ended, Exception]] = ()
+    """What could not be settled, and why; it changes nothing."""

@@ -14,8 +14,8 @@ from quarterjack.rules.first_run import first_cursor
 from quarterjack.rules.limits import Limits, refuse_beyond_limit
 from quarterjack.rules.model import Backfill, Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, turn
-from quarterjack.rules.pause import paused, resumed
-from quarterjack.rules.plan import plan_one
+from quarterjack.rules.pause import as_of, paused, resumed, woken
+from quarterjack.rules.plan import invalidated, plan_one
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.specification import Specification
 from quarterjack.rules.states import (
@@ -29,11 +29,14 @@ from quarterjack.rules.states import (
 from quarterjack.times import After
 from quarterjack.times.instants import EARLIEST, from_datetime, to_text
 
+BY_DECLARATION = "declaration"
+
 
 def create(
     identity: int, key: str, specification: Specification, now: int, *, active: int, limits: Limits
 ) -> Schedule:
-    """A new schedule. `active` says how many there are already."""
+    """A new schedule. `active` says how many others count: those that are active, or rest only
+    until some instant."""
     since = getattr(specification.recurrence, "created_at", None)
     schedule = Schedule(
         identity,
@@ -50,22 +53,21 @@ def create(
     wake_at = now if following is None else following
     schedule = schedule._replace(cursor=cursor, next_slot=following, wake_at=wake_at)
     if not specification.enabled:
-        return paused(schedule, Reason.DECLARED_DISABLED, by="declaration", until=None)
+        return paused(schedule, Reason.DECLARED_DISABLED, by=BY_DECLARATION, until=None)
     refuse_beyond_limit(active, limits)
     return schedule
 
 
 def edit(facts: Facts, specification: Specification, now: int, *, active: int) -> Plans:
     """A new version. Only another recurrence, zone, bound or window plans anew, from now; for a
-    one-shot only another instant. `active` says how many schedules are, without this one."""
+    one-shot only another instant. `active` is as for `create`."""
     commons, before = _up_to_now(facts, now)
-    before = before._replace(deleted=False)  # an edit goes on with what was about to go
     schedule = before.schedule
     moved = not schedule.specification.names_the_same_slots(specification)
     schedule = schedule._replace(specification=specification, version=schedule.version + 1)
     if schedule.status is Status.INVALID:
         schedule = _active(schedule, ScheduleEvent.MEND)
-        moved = True
+        moved = moved or not specification.once
     elif schedule.status is Status.DONE and moved and specification.once:
         schedule = _active(schedule, ScheduleEvent.REVIVE)
     if moved:
@@ -74,11 +76,14 @@ def edit(facts: Facts, specification: Specification, now: int, *, active: int) -
     was_active = before.schedule.status is Status.ACTIVE
     if schedule.status is Status.ACTIVE and not was_active:
         refuse_beyond_limit(active, facts.limits)
-    draft = Draft(schedule, commons, now)
+    draft = Draft(woken(schedule, now), commons, now)
     _bring_along(draft, before.schedule)
     if schedule.status is Status.PAUSED and was_active:
         draft.close_waiting(Reason.PAUSED)
-    return commons.results([_joined(before, draft.plan())])
+    # What was about to go stays, if the edit revived it or does not want it to go any more.
+    goes = schedule.status is Status.DONE and specification.delete_after_run
+    draft.deleted = before.deleted and goes
+    return commons.results([_joined(before._replace(deleted=False), draft.plan())])
 
 
 def pause(
@@ -89,7 +94,7 @@ def pause(
     if until is not None and until <= now:
         remedy = "give an instant to come, or none"
         raise InvalidSpecification.because("until", to_text(until), "has passed", remedy)
-    (schedule,) = facts.schedules
+    schedule = as_of(facts.schedules[0], now)
     moved_schedule(schedule, ScheduleEvent.PAUSE)
     if schedule.specification.once:
         commons, before = Commons(facts, now), Plan(schedule)
@@ -102,13 +107,14 @@ def pause(
     return commons.results([_joined(before, draft.plan())])
 
 
-def resume(schedule: Schedule, now: int, *, active: int, limits: Limits) -> Plan:
-    """Active again, and nothing is replayed; if the pause was over, from its end on. `active` says
-    how many there are already."""
+def resume(facts: Facts, now: int, *, active: int) -> Plans:
+    """Active again, and nothing is replayed; if the pause was over, from its end on. `active` is as
+    for `create`."""
+    (schedule,) = facts.schedules
     until = schedule.paused_until
     schedule = resumed(schedule, now if until is None else min(now, until))
-    refuse_beyond_limit(active, limits)
-    return Plan(schedule)
+    refuse_beyond_limit(active, facts.limits)
+    return Commons(facts, now).results([Plan(schedule)])
 
 
 def delete(facts: Facts, now: int) -> Plans:
@@ -125,12 +131,13 @@ def delete(facts: Facts, now: int) -> Plans:
 
 
 def run_now(facts: Facts, now: int, request: int) -> Plans:
-    """One run at once, whatever window, breaker and guard say; it moves no slot."""
-    (schedule,) = facts.schedules
+    """One run at once, whatever window, breaker and guard say; it moves no slot. A slot that is due
+    already goes first."""
+    commons, before = _up_to_now(facts, now)
+    schedule = before.schedule
     if schedule.status in (Status.PAUSED, Status.INVALID):
         remedy = "resume it first" if schedule.status is Status.PAUSED else "mend it first"
         raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; {remedy}')
-    commons = Commons(facts, now)
     draft = Draft(schedule, commons, now)
     specification, ahead = schedule.specification, draft.open_runs
     held = bool(ahead) and not specification.allows_overlap
@@ -145,7 +152,14 @@ def run_now(facts: Facts, now: int, request: int) -> Plans:
     run = draft.new_run(schedule.planned_count, Kind.MANUAL, now, now, state, request)
     draft.add([run])
     draft.schedule = schedule._replace(planned_count=run.number + 1, last_run_id=run.id)
-    return commons.results([draft.plan()])
+    return commons.results([_joined(before, draft.plan())])
+
+
+def invalidate(facts: Facts, now: int, reason: str) -> Plans:
+    """Its definition cannot be used; what waits is closed, until an edit mends it."""
+    (schedule,) = facts.schedules
+    commons = Commons(facts, now)
+    return commons.results([invalidated(schedule, commons, reason)])
 
 
 def count_backfill(schedule: Schedule, start: int, until: int) -> int:
@@ -154,8 +168,9 @@ def count_backfill(schedule: Schedule, start: int, until: int) -> int:
     return slots.count(start - 1, until)
 
 
-def backfill(schedule: Schedule, now: int, request: int, *, start: int, until: int) -> Plan:
+def backfill(facts: Facts, now: int, request: int, *, start: int, until: int) -> Plans:
     """The slots in [start, until] are worked off by the planner, from now on."""
+    (schedule,) = facts.schedules
     if schedule.status is not Status.ACTIVE:
         raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; only an active one runs')
     if schedule.specification.once or schedule.specification.completion:
@@ -170,7 +185,8 @@ def backfill(schedule: Schedule, now: int, request: int, *, start: int, until: i
         said = f"{to_text(start)} to {to_text(until)}"
         raise InvalidSpecification.because("backfill", said, "is no past range", remedy)
     wanted = Backfill(request, start - 1, until)
-    return Plan(schedule._replace(backfill=wanted, wake_at=now))
+    planned = Plan(schedule._replace(backfill=wanted, wake_at=now))
+    return Commons(facts, now).results([planned])
 
 
 def cancel_run(facts: Facts, run: Run, now: int) -> Plans:
@@ -182,7 +198,7 @@ def cancel_run(facts: Facts, run: Run, now: int) -> Plans:
     draft.cancel(run, Reason.REQUESTED)
     draft.wake_next()
     if schedule.status is Status.ACTIVE:  # the planner sees what that means for the schedule
-        draft.schedule = schedule._replace(wake_at=now)
+        draft.schedule = draft.schedule._replace(wake_at=now)
     return commons.results([draft.plan()])
 
 
@@ -213,7 +229,7 @@ def _joined(first: Plan, second: Plan) -> Plan:
         [*first.closed, *second.closed],
         [*first.cancelled, *second.cancelled],
         second.closes or first.closes,
-        second.scope,
+        second.rescoped,
         [*first.wakes, *second.wakes],
         second.deleted or first.deleted,
     )
@@ -224,7 +240,8 @@ def _active(schedule: Schedule, event: ScheduleEvent) -> Schedule:
     schedule = schedule._replace(status=moved_schedule(schedule, event), status_reason=None)
     if schedule.paused_by is None:
         return schedule
-    return paused(schedule, None, by=schedule.paused_by, until=schedule.paused_until)
+    reason = Reason.DECLARED_DISABLED if schedule.paused_by == BY_DECLARATION else None
+    return paused(schedule, reason, by=schedule.paused_by, until=schedule.paused_until)
 
 
 def _named_anew(schedule: Schedule, now: int) -> Schedule:
@@ -270,7 +287,7 @@ def _enabled_as_declared(schedule: Schedule, now: int) -> Schedule:
     """A declaration can pause, and end only a pause of its own."""
     if not schedule.specification.enabled:
         if schedule.status is Status.ACTIVE:
-            return paused(schedule, Reason.DECLARED_DISABLED, by="declaration", until=None)
-    elif schedule.status is Status.PAUSED and schedule.status_reason == Reason.DECLARED_DISABLED:
+            return paused(schedule, Reason.DECLARED_DISABLED, by=BY_DECLARATION, until=None)
+    elif schedule.status is Status.PAUSED and schedule.paused_by == BY_DECLARATION:
         return resumed(schedule, now)
     return schedule

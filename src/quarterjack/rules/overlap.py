@@ -69,5 +69,12 @@ def next_in_line(open_runs: Sequence[Run]) -> Run | None:
     return min(open_runs, key=_place, default=None)
 
 
+def still_open(open_runs: Sequence[Run], schedule_id: int) -> Sequence[Run]:
+    """The runs that stay open when a schedule's own that wait are closed."""
+    return [
+        run for run in open_runs if run.schedule_id != schedule_id or run.state is State.RUNNING
+    ]
+
+
 def _place(run: Run) -> tuple[int, int, int]:
     return run.slot, run.schedule_id, run.number

@@ -60,25 +60,25 @@ def woken(schedule: Schedule, at: int) -> Schedule:
 
 
 def resumed(schedule: Schedule, now: int) -> Schedule:
-    """Active again from now on."""
-    active = schedule._replace(
+    """Active again: nothing before now is due any more, but for a one-shot that never fired."""
+    specification = schedule.specification
+    anew = counts_anew_on_resume(specification.recurrence)
+    schedule = schedule._replace(
         status=moved_schedule(schedule, ScheduleEvent.RESUME),
         status_reason=None,
         paused_by=None,
         paused_until=None,
         consecutive_errors=0,
-    )
-    return counted_from(active, now)
-
-
-def counted_from(schedule: Schedule, now: int) -> Schedule:
-    """Nothing before now is due any more, but for a one-shot that never fired."""
-    specification = schedule.specification
-    anew = counts_anew_on_resume(specification.recurrence)
-    schedule = schedule._replace(
         anchor_at=now if anew else schedule.anchor_at,
         cursor=schedule.cursor if specification.once else max(schedule.cursor, now),
-        passed=None,
     )
     # The planner looks at it now: perhaps it is done, or has a backfill to go on with.
     return schedule._replace(next_slot=slots_of(schedule).after(schedule.cursor), wake_at=now)
+
+
+def as_of(schedule: Schedule, now: int) -> Schedule:
+    """As it is now: a pause that is over has ended when it said."""
+    until = schedule.paused_until
+    if schedule.status is Status.PAUSED and until is not None and until <= now:
+        return resumed(schedule, until)
+    return schedule

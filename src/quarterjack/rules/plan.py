@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from quarterjack.rules.anchors import anchored_at, slots_of
 from quarterjack.rules.backfill import work_off
 from quarterjack.rules.catch_up import Due, choose, due_slots
-from quarterjack.rules.draft import Commons, Draft, still_open
+from quarterjack.rules.draft import Commons, Draft
 from quarterjack.rules.gate import (
     RECHECK,
     held_until,
@@ -22,8 +22,8 @@ from quarterjack.rules.gate import (
     refusal,
 )
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
-from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, turn
-from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, resumed, woken
+from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, still_open, turn
+from quarterjack.rules.pause import as_of, has_too_many_errors, over, pauses_itself, woken
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_left, repeats_used_up
 from quarterjack.rules.states import RunEvent, ScheduleEvent, State, Status, moved_schedule
@@ -34,30 +34,38 @@ from quarterjack.times import jitter_of
 def plan(facts: Facts, now: int) -> Plans:
     """The plan of each schedule, in order. One that cannot be planned harms only itself."""
     commons = Commons(facts, now)
-    plans = []
-    for schedule in facts.schedules:
-        try:
-            plans.append(plan_one(schedule, commons, now))
-        except Exception as error:
-            # Nothing is swallowed: the schedule's own row tells what it was.
-            plans.append(_invalid(schedule, commons, error))
-    return commons.results(plans)
+    return commons.results([plan_one(each, commons, now) for each in _in_turn(facts)])
+
+
+def _in_turn(facts: Facts) -> Sequence[Schedule]:
+    """By their slots, if something is rationed: who had to wait before goes first."""
+    if facts.outage is None and not facts.limits.max_dispatch_per_tick:
+        return facts.schedules
+    return sorted(facts.schedules, key=lambda each: (each.next_slot or 0, each.id))
 
 
 def plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool = True) -> Plan:
     """The plan of one schedule. What a person asks for does not wait for the pace."""
-    until = schedule.paused_until
-    if schedule.status is Status.PAUSED and until is not None and until <= now:
-        schedule = resumed(schedule, until)
+    try:
+        return _plan_one(as_of(schedule, now), commons, now, paced=paced)
+    except Exception as error:
+        # Nothing is swallowed: the schedule's own row tells what it was.
+        return invalidated(schedule, commons, f"{type(error).__name__}: {error}")
+
+
+def _plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool) -> Plan:
     if schedule.status is not Status.ACTIVE:
-        return Plan(schedule._replace(wake_at=schedule.paused_until))
+        resting = schedule.status is Status.PAUSED
+        return Plan(schedule._replace(wake_at=schedule.paused_until if resting else None))
     due, following = due_slots(slots_of(schedule), schedule.cursor, now)
+    draft = Draft(schedule, commons, now)
     if due is not None and paced:
         postponed_until = commons.pace.postpones_until(commons.limits)
         if postponed_until is not None:
+            _release(draft)
             commons.pace = commons.pace.postponed_one()
-            return Plan(schedule._replace(wake_at=postponed_until))
-    draft = Draft(schedule, commons, now)
+            draft.schedule = schedule._replace(wake_at=postponed_until)
+            return draft.plan()
     if due is not None:
         _decide_slots(draft, due)
     if draft.schedule.status is Status.ACTIVE:
@@ -140,7 +148,7 @@ def _past_polls(
 
 def _past_gate(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], bool]:
     """The slots that the breaker lets pass, and whether they must wait for it."""
-    key = draft.specification.gate_key(draft.schedule.key)
+    key = draft.specification.gate_key(draft.schedule.id)
     if key is None or not slots:
         return slots, False
     gate = draft.gate(key)
@@ -185,7 +193,7 @@ def _add_runs(
     """One run for each slot: the first may start, the others wait behind it unless they may
     overlap."""
     schedule, specification = draft.schedule, draft.specification
-    gate_key = specification.gate_key(schedule.key)
+    gate_key = specification.gate_key(schedule.id)
     runs = []
     for number, slot in enumerate(slots, schedule.planned_count):
         ready = slot
@@ -301,7 +309,7 @@ def _finish(draft: Draft, reason: Reason) -> None:
         draft.close_waiting(Reason.INACTIVE)
 
 
-def _invalid(schedule: Schedule, commons: Commons, error: Exception) -> Plan:
+def invalidated(schedule: Schedule, commons: Commons, why: str) -> Plan:
     """Out of the way: what waits is closed, and whoever waited behind it is woken."""
     wakes = []
     for scope, runs in list(commons.open_runs.items()):
@@ -311,7 +319,7 @@ def _invalid(schedule: Schedule, commons: Commons, error: Exception) -> Plan:
             wakes.append(head.schedule_id)
     invalid = schedule._replace(
         status=moved_schedule(schedule, ScheduleEvent.INVALIDATE),
-        status_reason=f"{type(error).__name__}: {error}",
+        status_reason=why,
         next_slot=None,
         wake_at=None,
     )

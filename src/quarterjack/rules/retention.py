@@ -1,7 +1,8 @@
 """Retention: what may be forgotten, by age and by number.
 
 Open runs are never forgotten, nor is what a schedule still points at: its last run and its last
-success. A store forgets what lies before these horizons, in small batches.
+success. With a run go its attempts; slots passed over go by the age of runs, a gate's history by
+that of events. A store forgets what lies before these horizons, in small batches.
 """
 
 from __future__ import annotations

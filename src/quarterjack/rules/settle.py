@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from quarterjack.rules.anchors import anchored_at
-from quarterjack.rules.draft import SharedGates, still_open
-from quarterjack.rules.gate import held_until, judged
+from quarterjack.rules.gate import SharedGates, held_until, judged
 from quarterjack.rules.model import (
     Attempt,
     Ended,
@@ -27,7 +26,7 @@ from quarterjack.rules.model import (
     Settlement,
     Settlements,
 )
-from quarterjack.rules.overlap import next_in_line
+from quarterjack.rules.overlap import next_in_line, still_open
 from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, woken
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_used_up
@@ -50,16 +49,22 @@ def settle(
     now: int,
 ) -> Settlements:
     """The settlement of each attempt, in order; each shows its schedule as it is after that one.
-    `held` are, by scope, the first held run of each schedule that has one."""
+    `held` are, by scope, the first held run of each schedule that has one, read after the
+    `lock_keys` of the specifications were locked. Runs are as they were claimed, each once."""
     shared = SharedGates(gates)
     latest = dict(schedules)
-    settlements = []
+    settlements: list[Settlement] = []
+    refused: list[tuple[Ended, Exception]] = []
     for each in ended:
         run = each.run
-        settlement = _settle_one(each, latest[run.schedule_id], shared, held.get(run.scope), now)
-        latest[run.schedule_id] = settlement.schedule
-        settlements.append(settlement)
-    return Settlements(settlements, shared.changed, shared.changes)
+        try:
+            settled = _settle_one(each, latest[run.schedule_id], shared, held.get(run.scope), now)
+        except Exception as error:
+            refused.append((each, error))
+        else:
+            latest[run.schedule_id] = settled.schedule
+            settlements.append(settled)
+    return Settlements(settlements, shared.changed, shared.changes, refused)
 
 
 class Follows(NamedTuple):
@@ -93,7 +98,8 @@ def _settle_one(
     if run.cancel is not None and outcome.ending is not Ending.SUCCEEDED:
         outcome = outcome._replace(ending=Ending.CANCELLED)
     follows = _by_policy(run, specification, outcome)
-    if follows.ready_at is not None and schedule.status is not Status.ACTIVE:
+    moved_run(run, follows.event)  # refused here, before anything is noted
+    if follows.ready_at is not None and _is_stopped(schedule, run):
         follows = Follows(_CLOSING[outcome.ending], Reason.INACTIVE)
     schedule = _counted(schedule, run, outcome, goes_on=follows.ready_at is not None)
     if follows.ready_at is not None and run.kind is Kind.SLOT and has_too_many_errors(schedule):
@@ -104,6 +110,13 @@ def _settle_one(
     if follows.ready_at is not None:
         return _go_on(run, schedule, outcome, follows.ready_at, gates, now)
     return _end(_closed(run, outcome, follows), schedule, specification, held, now)
+
+
+def _is_stopped(schedule: Schedule, run: Run) -> bool:
+    """Nothing goes on while the schedule rests; once it has ended, only what people asked for."""
+    if run.kind is Kind.MANUAL:
+        return schedule.status in (Status.PAUSED, Status.INVALID)
+    return schedule.status is not Status.ACTIVE
 
 
 def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Follows:
@@ -141,7 +154,7 @@ def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -
             last_success_at=outcome.at,
             last_success_run_id=run.id,
         )
-    if ending is Ending.CANCELLED or (ending is Ending.LOST and goes_on):
+    if ending is Ending.CANCELLED or (ending is Ending.LOST and (goes_on or outcome.handed_back)):
         return schedule
     return schedule._replace(
         error_count=schedule.error_count + 1,
@@ -181,7 +194,7 @@ def _closed(run: Run, outcome: Outcome, follows: Follows) -> Run:
         state=moved_run(run, follows.event),
         reason=follows.reason,
         failures=run.failures + failed,
-        losses=run.losses + (follows.event is RunEvent.LOSE),
+        losses=run.losses + (follows.event is RunEvent.LOSE and not outcome.handed_back),
         finished_at=outcome.at,
         error=outcome.error,
         result=outcome.result,

@@ -22,7 +22,7 @@ from quarterjack.rules.overlap import IfRunning, Overlap
 from quarterjack.rules.retry import Retry, default_delay
 from quarterjack.rules.target import Target
 from quarterjack.rules.windows import OnConstraint
-from quarterjack.times import After, At, Recurrence, Window
+from quarterjack.times import After, At, Cron, Recurrence, Window
 from quarterjack.times.durations import duration_text
 
 
@@ -98,11 +98,18 @@ class Specification:
         """Among which runs overlap is judged."""
         return self.target.plugin_command or str(schedule_id)
 
-    def gate_key(self, key: str) -> str | None:
+    def gate_key(self, schedule_id: int) -> str | None:
         """The gate whose breaker it shares, if it has one."""
         if self.breaker is None:
             return None
-        return self.breaker.name or self.target.plugin_command or f"schedule/{key}"
+        return self.breaker.name or self.target.plugin_command or f"schedule/{schedule_id}"
+
+    def lock_keys(self, schedule_id: int) -> tuple[str, ...]:
+        """What a store locks, in this order, before it reads gates and open runs: others may plan
+        or settle in the same scope, or pass the same gate, at the same time."""
+        scope = self.target.plugin_command
+        keys = {scope, self.gate_key(schedule_id)}
+        return tuple(sorted(key for key in keys if key is not None))
 
     def names_the_same_slots(self, other: Specification) -> bool:
         """Are recurrence, zone, bounds and window the same? If not, an edit plans anew. A one-shot
@@ -156,6 +163,8 @@ class Specification:
     def _when(self) -> dict[str, Any]:
         window, when = self.window, self.recurrence.to_json()
         when.pop("key", None)  # the schedule's own, and filled in again by whoever reads this
+        if isinstance(self.recurrence, Cron):
+            when["dialect"] = self.recurrence.dialect  # or a preset might say otherwise
         return when | {
             "timezone": self.timezone,
             "only_between": window.only_between if window else None,

@@ -31,6 +31,7 @@ from quarterjack.times.zones import zone_name
 _SECONDS_MAX = DURATION_MAX // SECOND
 _ALIASES = {"trigger_payload": "payload", "timeout_seconds": "timeout"}
 _WHEN = frozenset(NAMING_FIELDS).union(*(fields_beside(name) for name in NAMING_FIELDS)) - {"key"}
+_NO_DEFAULTS = TARGET_FIELDS | frozenset(NAMING_FIELDS) | {"preset", "created_at"}
 FIELDS = frozenset(READERS) | TARGET_FIELDS | _WHEN | {"preset"}
 """Every field that a schedule may have."""
 
@@ -88,6 +89,9 @@ def _said(mapping: object, what: str, problems: Problems) -> dict[str, Any]:
             field = _ALIASES.get(spelled, spelled) if isinstance(spelled, str) else spelled
             if field not in FIELDS:
                 raise _unknown(field, value)
+            if what == "defaults" and field in _NO_DEFAULTS:
+                reason, remedy = "is each schedule's own", "say it there"
+                raise InvalidSpecification.because(f"defaults.{field}", value, reason, remedy)
             if field in said:
                 reason = f"says the same as {field}"
                 raise InvalidSpecification.because(spelled, value, reason, "give either one")
