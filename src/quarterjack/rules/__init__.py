@@ -1,12 +1,12 @@
 """SHOULD. From facts and `now` to a decision. Pure: values in, values out, no clock, no store.
 
-Read `model` (the values) with `states` and `reasons`, then `plan` (which due slots become runs) with
-`draft`, and `settle` (what becomes of a run after an attempt). Each policy has one file:
+Read `model` (the values) with `states` and `reasons`, then `plan` (which due slots become runs)
+with `draft`, and `settle` (what becomes of a run after an attempt). Each policy has one file:
 `catch_up`, `windows`, `overlap`, `gate` (breaker and polls), `retry`, `execution`, `repeats`,
-`anchors`, `first_run`, `pause`, `limits`, `backfill`, `passing`, `retention`. `operations` says what
-a person may ask. `validation` makes a `specification` from what a person wrote, with `fields`,
-`target`, `plain`, `presets` and `combinations`. `forms` writes values as JSON; `words` are closed
-lists.
+`anchors`, `first_run`, `pause`, `limits`, `backfill`, `passing`, `retention`. `operations` says
+what a person may ask. `validation` makes a `specification` from what a person wrote, with
+`fields`, `target`, `plain`, `presets` and `combinations`. `forms` writes values as JSON; `words`
+are closed lists.
 
 Promised: the same facts and `now` give the same decision; every slot in (cursor, now] becomes a run
 or lies in a row with a reason; no plan is longer than its bounds, however long the outage.
