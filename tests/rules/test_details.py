@@ -279,6 +279,28 @@ class TestCountersAndRuns:
 
         assert settlement.schedule.current_retry == 0
 
+    def test_a_success_while_it_is_paused_resets_the_retries_too(self):
+        world = World()
+        identity = world.add(every="1h", max_retries=3, retry_delay="1m")
+        world.come("09:00")
+        world.claim()
+        world.end(f"{identity}-0", Ending.FAILED)
+        world.go("09:01")
+        world.claim()
+        world.pause(identity)
+        world.end(f"{identity}-0")
+
+        assert world.schedules[identity].current_retry == 0
+
+    def test_a_person_who_paused_gives_no_reason_of_ours(self):
+        world = World()
+        identity = world.add(every="1h")
+        world.pause(identity, reason="holiday")
+        world.schedules[identity] = world.schedules[identity]._replace(status=Status.INVALID)
+        world.edit(identity, every="1h")
+
+        assert world.schedules[identity].status_reason is None
+
     def test_planned_at_is_when_a_person_asked(self):
         world = World()
         identity = world.add(every="1h")

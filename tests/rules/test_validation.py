@@ -663,6 +663,8 @@ class TestForm:
             "catch_up_window": st.just("2h"),
             "max_retries": st.sampled_from([0, 4, "endless"]),
             "timeout": st.sampled_from(["none", "90s"]),
+            "retry_delay": st.sampled_from(["5m", "90s"]),
+            "timezone": st.sampled_from(["UTC", "Asia/Tokyo"]),
             "only_between": st.just("00:00-23:00"),
             "jitter": st.sampled_from([0, "10s"]),
             "circuit_breaker": st.sampled_from([{}, "off", {"name": "x"}]),

@@ -141,6 +141,14 @@ class TestWindows:
         assert slots_run(world) == [at("09:00")]
         assert world.rows(identity) == [(3, "skipped", "only_between")]
 
+    def test_it_is_judged_in_the_zone_of_the_schedule(self):
+        world = World()
+        identity = world.add(every="1h", only_between="18:00-20:00", timezone="Asia/Tokyo")
+        world.live("12:00")
+
+        assert slots_run(world) == [at("09:00"), at("10:00")]
+        assert world.rows(identity) == [(2, "skipped", "only_between")]
+
     def test_a_day_off_is_another_reason(self):
         world = World()
         identity = world.add(every="1h", not_on=["monday"])

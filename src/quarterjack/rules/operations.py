@@ -260,7 +260,7 @@ def _named_anew(schedule: Schedule, now: int) -> Schedule:
     schedule = schedule._replace(cursor=cursor, passed=None)
     if schedule.status is not Status.ACTIVE:
         return schedule
-    return schedule._replace(next_slot=slots_of(schedule).after(cursor), wake_at=now)
+    return schedule._replace(next_slot=slots_of(schedule).after(cursor))
 
 
 def _bring_along(draft: Draft, before: Schedule) -> None:

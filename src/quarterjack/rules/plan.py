@@ -69,7 +69,7 @@ def _plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool) ->
     if due is not None:
         _decide_slots(draft, due)
     if draft.schedule.status is Status.ACTIVE:
-        _look_ahead(draft, following, due)
+        _look_ahead(draft, following)
     if draft.added and commons.limits.max_dispatch_per_tick:
         commons.pace = commons.pace.dispatched_one()
     return draft.plan()
@@ -97,13 +97,13 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     overlap = turn(specification.overlap, len(slots), ahead, idle=idle, once=once)
     slots = draft.oldest(slots, overlap.admitted, overlap.reason)
     slots, held_by_polls = _past_polls(draft, slots, ahead)
-    slots, held_by_gate = _past_gate(draft, slots)
+    slots = _past_gate(draft, slots)
     slots, ready_at = _past_outage(draft, slots)
     if not slots:
         return
     _make_room(draft, overlap.replaced)
     behind_others = bool(draft.open_runs) and not specification.allows_overlap
-    held = held_by_polls or held_by_gate or behind_others
+    held = held_by_polls or behind_others
     _add_runs(draft, slots, ready_at, caught_up=chosen.caught_up, held=held)
 
 
@@ -146,20 +146,16 @@ def _past_polls(
     return draft.oldest(slots, room, Reason.OUTSTANDING_POLLS), False
 
 
-def _past_gate(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], bool]:
-    """The slots that the breaker lets pass, and whether they must wait for it."""
+def _past_gate(draft: Draft, slots: Sequence[int]) -> Sequence[int]:
+    """The slots that the breaker lets pass. A one-shot passes here, and is held at the gate."""
     key = draft.specification.gate_key(draft.schedule.id)
-    if key is None or not slots:
-        return slots, False
+    if key is None or not slots or draft.specification.once:
+        return slots
     gate = draft.gate(key)
     reason = refusal(gate, draft.now)
     if reason is not None:
-        if draft.specification.once:
-            return slots, True
-        return draft.oldest(slots, 0, reason), False
-    if may_probe(gate, draft.now):
-        return draft.newest(slots, 1, Reason.BREAKER_PROBING), False
-    return slots, False
+        return draft.oldest(slots, 0, reason)
+    return draft.newest(slots, 1, Reason.BREAKER_PROBING) if may_probe(gate, draft.now) else slots
 
 
 def _past_outage(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], int]:
@@ -240,7 +236,7 @@ def _let_through(draft: Draft, run: Run) -> None:
         draft.put_gate(passed_by(draft.gate(run.gate), run, draft.now), run)
 
 
-def _look_ahead(draft: Draft, following: int | None, due: Due | None) -> None:
+def _look_ahead(draft: Draft, following: int | None) -> None:
     """Cursor, next slot and next wake; what is released; whether the schedule is done."""
     schedule, last = draft.schedule, draft.added[-1] if draft.added else None
     schedule = schedule._replace(
@@ -251,7 +247,7 @@ def _look_ahead(draft: Draft, following: int | None, due: Due | None) -> None:
         last_fired_at=schedule.last_fired_at if last is None else last.slot,
         last_run_id=schedule.last_run_id if last is None else last.id,
     )
-    if following is None and draft.specification.completion and _counts_anew(draft, due):
+    if following is None and draft.specification.completion and _counts_anew(draft):
         schedule = anchored_at(schedule, draft.now)
     draft.schedule = schedule
     for step in (_release, work_off):
@@ -273,10 +269,9 @@ def _why_done(draft: Draft) -> Reason | None:
     return Reason.NO_MORE_SLOTS if schedule.next_slot is None and not own else None
 
 
-def _counts_anew(draft: Draft, due: Due | None) -> bool:
-    """After a skip; or if the run that it waited for is gone, whatever became of it."""
-    skipped = due is not None and not draft.added
-    return skipped or not any(run.kind is Kind.SLOT for run in draft.own_open_runs)
+def _counts_anew(draft: Draft) -> bool:
+    """After a skip, or if the run that it waited for is gone, whatever became of it."""
+    return not any(run.kind is Kind.SLOT for run in draft.own_open_runs)
 
 
 def _release(draft: Draft) -> int | None:
