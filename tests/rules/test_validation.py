@@ -300,18 +300,40 @@ class TestFields:
         self, field: str, value: Any
     ):
         fields = {"every": "5m", "task": "work", field: value}
-        allowed = {
-            "payload": {},
-            "circuit_breaker": {},
-            "command": (),
-            "name": "\x00",
-        }
-        try:
-            read_specification(fields, key="k", now=NOW)
-        except InvalidSpecification as error:
-            assert error.problems
+        as_good_as_a_default = {("payload", "{}"), ("circuit_breaker", "{}")}
+        if (field, str(value)) in as_good_as_a_default:
+            assert read_specification(fields, key="k", now=NOW).recurrence == Every("5m")
         else:
-            assert isinstance(value, str | dict) or field in allowed
+            with pytest.raises(InvalidSpecification):
+                read_specification(fields, key="k", now=NOW)
+
+    @pytest.mark.parametrize("field", ["payload", "kwargs", "http"])
+    @pytest.mark.parametrize("depth", [101, 450, 600, 990, 5000])
+    def test_what_is_nested_too_deeply_is_refused_however_deep(self, field: str, depth: int):
+        value: Any = 1
+        for _ in range(depth):
+            value = {"a": value} if depth % 2 else {"a": [value]}
+        fields = {"every": "5m", field: value} | ({} if field == "http" else {"task": "t"})
+
+        with pytest.raises(InvalidSpecification, match="is nested too deeply; use at most 100"):
+            read_specification(fields, key="k", now=NOW)
+
+    def test_what_holds_itself_or_the_same_thing_without_end_is_refused(self):
+        itself: dict[str, Any] = {}
+        itself["again"] = itself
+        doubled: list[Any] = [1]
+        for _ in range(60):
+            doubled = [doubled, doubled]
+        for value in (itself, {"doubled": doubled}):
+            with pytest.raises(InvalidSpecification, match="is nested too deeply"):
+                specification(every="5m", payload=value)
+
+    def test_a_hundred_levels_are_enough_for_anyone(self):
+        value: Any = 1
+        for _ in range(100):
+            value = {"a": value}
+
+        assert specification(every="5m", payload=value).payload == value
 
 
 class TestCombinations:

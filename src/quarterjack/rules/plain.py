@@ -9,39 +9,48 @@ from typing import Any
 from quarterjack.errors import InvalidSpecification
 
 JSON_MAX = 1_000_000
+NESTED_MAX = 100
 TEXT_MAX = 100_000
+_JSON = "use text, numbers, true, false, null, lists, and mappings with text as keys"
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """As JSON escapes it; a backslash before it may be one of the text's own."""
 
 
 def plain_json(value: object, field: str) -> Any:
     """A copy that nobody else holds, as it will be read back."""
-    remedy = "use text, numbers, true, false, null, lists, and mappings with text as keys"
+    _refuse_odd_shapes(value, field)
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
         text.encode()
-        copy = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        reason = f"is not JSON ({error})"
-        raise InvalidSpecification.because(field, value, reason, remedy) from None
+    except (TypeError, ValueError) as error:
+        raise InvalidSpecification.because(field, value, f"is not JSON ({error})", _JSON) from None
     if _NUL.search(text):
         reason, remedy = "holds U+0000, which a database refuses", "remove it"
         raise InvalidSpecification.because(field, value, reason, remedy)
-    if copy != _listed(value):
-        raise InvalidSpecification.because(field, value, "changes when it is stored", remedy)
     if len(text) > JSON_MAX:
         reason, remedy = f"is {len(text)} bytes long", f"use at most {JSON_MAX}"
         raise InvalidSpecification.because(field, value, reason, remedy)
-    return copy
+    return json.loads(text)
 
 
-def _listed(value: object) -> object:
-    """With lists for tuples, which JSON does not tell apart."""
-    if isinstance(value, dict):
-        return {key: _listed(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_listed(each) for each in value]
-    return value
+def _refuse_odd_shapes(value: object, field: str) -> None:
+    """Looked at before any parser, and without recursion: depth, number and keys. What holds itself
+    is too deep, and what holds the same thing again and again too long."""
+    ahead: list[tuple[object, int]] = [(value, 0)]
+    seen = 0
+    while ahead:
+        each, depth = ahead.pop()
+        seen += 1
+        if depth > NESTED_MAX or seen > JSON_MAX:
+            reason, remedy = "is nested too deeply", f"use at most {NESTED_MAX} levels"
+            raise InvalidSpecification.because(field, value, reason, remedy)
+        if isinstance(each, dict):
+            if not all(isinstance(key, str) for key in each):
+                reason = "changes when it is stored"
+                raise InvalidSpecification.because(field, value, reason, _JSON)
+            ahead += [(inner, depth + 1) for inner in each.values()]
+        elif isinstance(each, list | tuple):
+            ahead += [(inner, depth + 1) for inner in each]
 
 
 def plain_text(value: object, field: str) -> str:
