@@ -88,7 +88,8 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     slots: Sequence[int] = chosen.slots
     if not slots:
         return
-    if not draft.open_runs and not specification.has_guards and draft.outage is None:
+    alone = len(slots) == 1 and not draft.open_runs
+    if alone and not specification.has_guards and draft.outage is None:
         _add_runs(draft, slots, 0, caught_up=chosen.caught_up, held=False)
         return  # nearly always nothing stands in the way
     ahead = _runs_ahead(draft)

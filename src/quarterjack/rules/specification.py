@@ -69,16 +69,20 @@ class Specification:
         return self.overlap.if_running is IfRunning.ALLOW
 
     @cached_property
+    def has_guards(self) -> bool:
+        """Can a slot be kept from running though no run is open?"""
+        limited = self.total_repeats > 0 or self.max_outstanding_polls > 0
+        return limited or self.breaker is not None
+
+    @cached_property
     def reads_open_runs(self) -> bool:
         """Does planning depend on the runs that are open? If not, a store need not read them."""
         return (
-            not self.allows_overlap
+            self.has_guards
+            or not self.allows_overlap
             or self.once
             or self.completion
             or self.retry.preempted_by_slot
-            or self.breaker is not None
-            or self.max_outstanding_polls > 0
-            or self.total_repeats > 0
             or getattr(self.recurrence, "end_at", None) is not None
         )
 
@@ -86,13 +90,6 @@ class Specification:
     def shares_scope(self) -> bool:
         """Is overlap judged together with other schedules?"""
         return self.target.plugin_command is not None
-
-    @cached_property
-    def has_guards(self) -> bool:
-        """Can anything but open runs keep a slot from running?"""
-        limited = self.total_repeats > 0 or self.max_outstanding_polls > 0
-        queued = self.overlap.if_running is IfRunning.QUEUE
-        return limited or queued or self.breaker is not None or self.retry.preempted_by_slot
 
     def scope(self, schedule_id: int) -> str:
         """Among which runs overlap is judged."""
