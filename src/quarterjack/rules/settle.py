@@ -98,7 +98,8 @@ def _settle_one(
     if run.cancel is not None and outcome.ending is not Ending.SUCCEEDED:
         outcome = outcome._replace(ending=Ending.CANCELLED)
     follows = _by_policy(run, specification, outcome)
-    moved_run(run, follows.event)  # refused here, before anything is noted
+    if run.state is not State.RUNNING:
+        moved_run(run, follows.event)  # refused here, before anything is noted
     if follows.ready_at is not None and _is_stopped(schedule, run):
         follows = Follows(_CLOSING[outcome.ending], Reason.INACTIVE)
     schedule = _counted(schedule, run, outcome, goes_on=follows.ready_at is not None)
@@ -189,12 +190,15 @@ def _go_on(
 
 
 def _closed(run: Run, outcome: Outcome, follows: Follows) -> Run:
-    failed = follows.event is RunEvent.FAIL or follows.event is RunEvent.TIME_OUT
+    state = moved_run(run, follows.event)
+    if state is State.SUCCEEDED:  # nearly always, and then there is less to write
+        return run._replace(state=state, finished_at=outcome.at, error=None, result=outcome.result)
+    failed = state is State.FAILED or state is State.TIMED_OUT
     return run._replace(
-        state=moved_run(run, follows.event),
+        state=state,
         reason=follows.reason,
         failures=run.failures + failed,
-        losses=run.losses + (follows.event is RunEvent.LOSE and not outcome.handed_back),
+        losses=run.losses + (state is State.LOST and not outcome.handed_back),
         finished_at=outcome.at,
         error=outcome.error,
         result=outcome.result,
@@ -231,8 +235,8 @@ def _end(
 
 def _may_be_done(schedule: Schedule) -> bool:
     """Only the planner knows what is open: it looks, or goes on with a backfill."""
-    ends = schedule.next_slot is None or repeats_used_up(schedule)
-    return ends or schedule.backfill is not None
+    goes_on = schedule.next_slot is not None and schedule.backfill is None
+    return not goes_on or repeats_used_up(schedule)
 
 
 def _after_its_run(schedule: Schedule, run: Run, specification: Specification) -> Schedule:
