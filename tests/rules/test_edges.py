@@ -84,14 +84,12 @@ class TestOneShots:
     def test_delete_after_run_needs_that_it_fired(self):
         world = World()
         identity = world.add(after="1h", only_between="09:00-10:00", delete_after_run=True)
-        world.edit(identity, after="1h", only_between="00:00-08:30", delete_after_run=True,
-                   on_constraint="defer")  # fmt: skip
-        world.edit(identity, after="1h", only_between="00:00-08:30", delete_after_run=True,
-                   on_constraint="defer", not_on=["sunday"])  # fmt: skip
-        schedule = world.schedules[identity]
-        world.schedules[identity] = schedule._replace(cursor=at("09:00"))
+        passed_it = world.schedules[identity]._replace(cursor=at("09:00"))
+        world.schedules[identity] = passed_it
         world.plan([identity])
 
+        assert world.runs == {}
+        assert identity not in world.deleted
         assert world.schedules[identity].status is Status.DONE
 
     @pytest.mark.parametrize("words", [{"on_exhausted": "dead"}, {"on_exhausted": "pause"}])
