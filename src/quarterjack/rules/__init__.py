@@ -14,6 +14,7 @@ or lies in a row with a reason; no plan is longer than its bounds, however long 
 
 from quarterjack.rules.forms import to_json
 from quarterjack.rules.limits import (
+    LOOK_NOTED_AFTER,
     Limits,
     Outage,
     Pace,
@@ -57,7 +58,7 @@ from quarterjack.rules.presets import AS_A_SETTING, PRESETS
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.retention import Horizons, Retention, horizons, may_be_forgotten
 from quarterjack.rules.settle import settle
-from quarterjack.rules.specification import Specification
+from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.states import OPEN, WAITING, RunEvent, ScheduleEvent, State, Status
 from quarterjack.rules.validation import read_specification
 
@@ -73,6 +74,7 @@ __all__ = [
     "GateState",
     "Horizons",
     "Kind",
+    "LOOK_NOTED_AFTER",
     "Limits",
     "OPEN",
     "Outage",
@@ -93,6 +95,7 @@ __all__ = [
     "Specification",
     "State",
     "Status",
+    "Unreadable",
     "WAITING",
     "backfill",
     "cancel_run",

@@ -95,6 +95,22 @@ class Pace(NamedTuple):
         return (self.second + 1 + self.postponed // most) * SECOND
 
 
+OUTAGE_AT_LEAST = 60 * SECOND
+"""A shorter gap is a restart, not an outage."""
+LOOK_NOTED_AFTER = 20 * SECOND
+"""How old the note of the last look may become while nothing is due."""
+
+
+def current_outage(
+    known: Outage | None, last_look: int | None, limits: Limits, now: int
+) -> Outage | None:
+    """The outage that has to be caught up: a new one, or the last; none if nothing is rationed."""
+    if not limits.max_catchup_runs and not limits.catchup_stagger_ms:
+        return None
+    longest_gap = max(OUTAGE_AT_LEAST, 2 * limits.timer_clamp_ms * MILLISECOND)
+    return noticed_outage(last_look, now, longest_gap) or known
+
+
 def noticed_outage(last_look: int | None, now: int, longest_gap: int) -> Outage | None:
     """An outage, if nobody looked at the store for longer than that. Nothing was missed before the
     first look ever."""

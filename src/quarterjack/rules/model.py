@@ -205,6 +205,8 @@ class Facts(NamedTuple):
     limits: Limits = Limits()
     outage: Outage | None = None
     pace: Pace = Pace()
+    last_look: int | None = None
+    """When the store was last looked at for what is due."""
 
 
 class Plan(NamedTuple):
@@ -275,5 +277,7 @@ class Settlements(NamedTuple):
     settlements: Sequence[Settlement]
     gates: Mapping[str, Gate]
     gate_changes: Sequence[GateChange]
+    abandoned: Sequence[Run] = ()
+    """Runs that are closed on their own: what they mean for their schedule could not be told."""
     refused: Sequence[tuple[Ended, Exception]] = ()
-    """What could not be settled, and why; it changes nothing."""
+    """What is not running any more; it changes nothing."""

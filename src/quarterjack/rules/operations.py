@@ -117,10 +117,11 @@ def resume(facts: Facts, now: int, *, active: int) -> Plans:
     return Commons(facts, now).results([Plan(schedule)])
 
 
-def delete(facts: Facts, now: int) -> Plans:
-    """Gone, with its history kept; not while an attempt runs."""
+def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
+    """Gone, with its history kept. While an attempt runs that is refused to people; if a
+    declaration drops the schedule, the attempt goes on and is the last."""
     (schedule,) = facts.schedules
-    for run in facts.open_runs.get(_scope(schedule), ()):
+    for run in () if though_running else facts.open_runs.get(_scope(schedule), ()):
         if run.schedule_id == schedule.id and run.state is State.RUNNING:
             raise _in_the_way(run, f'schedule "{schedule.key}" cannot be deleted')
     commons, before = _up_to_now(facts, now)

@@ -21,6 +21,7 @@ from quarterjack.rules.gate import (
     passed_by,
     refusal,
 )
+from quarterjack.rules.limits import current_outage
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, still_open, turn
 from quarterjack.rules.pause import as_of, has_too_many_errors, over, pauses_itself, woken
@@ -33,6 +34,8 @@ from quarterjack.times import jitter_of
 
 def plan(facts: Facts, now: int) -> Plans:
     """The plan of each schedule, in order. One that cannot be planned harms only itself."""
+    outage = current_outage(facts.outage, facts.last_look, facts.limits, now)
+    facts = facts._replace(outage=outage)
     commons = Commons(facts, now)
     return commons.results([plan_one(each, commons, now) for each in _in_turn(facts)])
 

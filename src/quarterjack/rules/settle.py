@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from quarterjack.errors import WrongState
 from quarterjack.rules.anchors import anchored_at
 from quarterjack.rules.gate import SharedGates, held_until, judged
 from quarterjack.rules.model import (
@@ -50,21 +51,35 @@ def settle(
 ) -> Settlements:
     """The settlement of each attempt, in order; each shows its schedule as it is after that one.
     `held` are, by scope, the first held run of each schedule that has one, read after the
-    `lock_keys` of the specifications were locked. Runs are as they were claimed, each once."""
+    `lock_keys` of the specifications were locked. Runs are as they were claimed, each once. A run
+    whose schedule or specification is gone or cannot be used is closed on its own."""
     shared = SharedGates(gates)
     latest = dict(schedules)
     settlements: list[Settlement] = []
+    abandoned: list[Run] = []
     refused: list[tuple[Ended, Exception]] = []
     for each in ended:
         run = each.run
         try:
             settled = _settle_one(each, latest[run.schedule_id], shared, held.get(run.scope), now)
-        except Exception as error:
+        except WrongState as error:
             refused.append((each, error))
+        except Exception as error:
+            abandoned.append(_abandoned(each, error))
         else:
             latest[run.schedule_id] = settled.schedule
             settlements.append(settled)
-    return Settlements(settlements, shared.changed, shared.changes, refused)
+    return Settlements(settlements, shared.changed, shared.changes, abandoned, refused)
+
+
+def _abandoned(ended: Ended, error: Exception) -> Run:
+    """Closed as its attempt ended, with the reason why nothing follows: nobody would ever close
+    it else."""
+    outcome = ended.outcome
+    event = _CLOSING.get(outcome.ending, RunEvent.SUCCEED)
+    said = f"{outcome.error}; " if outcome.error else ""
+    told = outcome._replace(error=f"{said}not settled: {type(error).__name__}: {error}")
+    return _closed(ended.run, told, Follows(event, Reason.INACTIVE))._replace(error=told.error)
 
 
 class Follows(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Never
 
 from quarterjack.rules.anchors import counts_from_completion
 from quarterjack.rules.catch_up import CatchUp
@@ -105,6 +105,8 @@ class Specification:
         """What a store locks, in this order, before it reads gates and open runs: others may plan
         or settle in the same scope, or pass the same gate, at the same time."""
         scope = self.target.plugin_command
+        if scope is None and self.breaker is None:
+            return ()
         keys = {scope, self.gate_key(schedule_id)}
         return tuple(sorted(key for key in keys if key is not None))
 
@@ -116,10 +118,14 @@ class Specification:
         return self._when() == other._when()
 
     @cached_property
+    def text(self) -> str:
+        """As it is stored."""
+        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+
+    @cached_property
     def configuration_hash(self) -> str:
         """Changes exactly when the definition does."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return blake2b(text.encode(), digest_size=16).hexdigest()
+        return blake2b(self.text.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """A flat mapping of plain JSON that stays the same, in the words that people write."""
@@ -185,6 +191,17 @@ class Specification:
             "reset_after": _text(self.breaker.reset_after),
         }
         return said if self.breaker.name is None else said | {"name": self.breaker.name}
+
+
+class Unreadable:
+    """Stands where a stored specification cannot be read any more: whatever it is asked, it says
+    why. So its schedule becomes invalid when it is planned, and harms no other."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Never:
+        raise self._error
 
 
 def _text(duration: int | None) -> str | None:
