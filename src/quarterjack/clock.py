@@ -1,8 +1,9 @@
-"""The only file that reads a clock, or asks the host where it is."""
+"""The only file that reads a clock, or asks the host where and who it is."""
 
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,16 @@ class SystemClock:
     def now(self) -> int:
         """Microseconds since 1970, UTC."""
         return time.time_ns() // 1000
+
+    def monotonic(self) -> int:
+        """Microseconds since some instant; it never jumps, and stands still while the host is
+        suspended."""
+        return time.monotonic_ns() // 1000
+
+
+def process_name() -> str:
+    """A name that no other process has, on any host and after any restart."""
+    return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

@@ -4,9 +4,13 @@
     ├── Invalid             what a person wrote cannot be used; holds every problem found
     │   ├── InvalidRecurrence
     │   └── InvalidSpecification
-    └── Refused             it could be used, but not as things stand
-        ├── WrongState      the schedule or run is in a state that does not allow it
-        └── Conflict        something else is in the way now; later it may work
+    ├── Refused             it could be used, but not as things stand
+    │   ├── WrongState      the schedule or run is in a state that does not allow it
+    │   ├── Conflict        something else is in the way now; later it may work
+    │   └── NotFound        there is no such schedule or run
+    └── StoreError          the store did not do it
+        ├── StoreAway       locked, full or slow: it is tried again
+        └── StoreUnusable   it must not be used as it is: a person has to look
 
 An error advises: it names the text, the field, the value, the reason and a remedy. One object
 serves Python, the API and the command line, so nothing is worded twice.
@@ -15,7 +19,7 @@ serves Python, the API and the command line, so nothing is worded twice.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from reprlib import Repr
 from typing import Self
 
@@ -26,15 +30,18 @@ class QuarterjackError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: `field value reason; remedy`."""
+    """One thing that is wrong: `place: field value reason; remedy`."""
 
     field: str
     value: str
     reason: str
     remedy: str
+    place: str = ""
+    """Where it was written, such as a file and its line."""
 
     def __str__(self) -> str:
-        return f"{self.field} {self.value} {self.reason}; {self.remedy}"
+        start = f"{self.place}: " if self.place else ""
+        return f"{start}{self.field} {self.value} {self.reason}; {self.remedy}"
 
 
 class Invalid(QuarterjackError, ValueError):
@@ -49,6 +56,11 @@ class Invalid(QuarterjackError, ValueError):
     def because(cls, field: str, value: object, reason: str, remedy: str) -> Self:
         """Refused for one problem, which says it all."""
         return cls("", [Problem(field, shown(value), reason, remedy)])
+
+    def within(self, place: str) -> Self:
+        """The same, and where it was written."""
+        where = f"{place}: {self.text}" if self.text else place
+        return type(self)("", [replace(problem, place=where) for problem in self.problems])
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, tuple[Problem, ...]]]:
         """So that it survives the way back from another process."""
@@ -84,6 +96,22 @@ class WrongState(Refused):
 
 class Conflict(Refused):
     """Something is running, full or taken."""
+
+
+class NotFound(Refused):
+    """No such schedule or run is known."""
+
+
+class StoreError(QuarterjackError):
+    """The store did not do what was asked; it says why, and what to do."""
+
+
+class StoreAway(StoreError):
+    """It cannot be used for now. Whoever asked asks again."""
+
+
+class StoreUnusable(StoreError):
+    """It must not be used as it is; trying again is of no use."""
 
 
 def shown(value: object) -> str:

@@ -71,7 +71,8 @@ def test_any_open_run_counts_not_only_one_that_runs(waiting: str):
         world.end(f"{identity}-0", Ending.FAILED)
     elif waiting == "held":
         world.runs[f"{identity}-0"] = world.runs[f"{identity}-0"]._replace(state=State.HELD)
-        world.runs["blocker"] = world.runs[f"{identity}-0"]._replace(number=9, state=State.RUNNING)
+        blocker = world.runs[f"{identity}-0"]._replace(number=9, request=1, state=State.RUNNING)
+        world.runs[blocker.id] = blocker
 
     world.come("10:00")
 

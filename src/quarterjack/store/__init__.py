@@ -1,0 +1,9 @@
+"""REMEMBER. The only folder with SQL; it decides nothing.
+
+Read `contract` first: the verbs, each one transaction, and what they promise. `verbs` writes each
+of them once for all databases, as steps that name statements (`queries/`, one file each); it reads
+with `facts` and writes with `carrying_out`, and `rows` says how values lie in rows. `sqlite` walks
+the steps: `sqlite_file` opens the database or refuses to, `sqlite_thread` owns the connection and
+commits in groups, `watch` notices what other processes write. `reads` is for the doors, and
+`shown` is how every door shows a schedule or a run.
+"""

@@ -1,0 +1,141 @@
+"""Carrying out: decisions become rows, in the order of their fields, and events beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from quarterjack.failpoint import failpoint
+from quarterjack.rules import (
+    Gate,
+    GateChange,
+    Plan,
+    Plans,
+    Reason,
+    Run,
+    Schedule,
+    Settlements,
+    State,
+)
+from quarterjack.store.rows import (
+    attempt_row,
+    closed_run_row,
+    event_row,
+    gate_change_row,
+    gate_row,
+    passed_row,
+    run_row,
+    schedule_row,
+)
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.steps import Ask, Many, Row, Steps
+from quarterjack.telemetry.events import NOTABLE, Event, of_plans, of_settlements
+
+
+def carry_out_plans(
+    plans: Plans, before: Mapping[int, Schedule], specifications: Specifications, now: int
+) -> Steps[None]:
+    """All that a batch of plans decided, but for budgets."""
+    decided = plans.plans
+    yield from _many("add_runs", [run for plan in decided for run in plan.added])
+    failpoint("plan.inserted")
+    passed = [passed_row(plan.schedule.id, row) for plan in decided for row in plan.passed]
+    yield from _many("put_passed", passed)
+    yield from _put_runs(run for plan in decided for run in plan.released)
+    yield from _put_runs(run for plan in decided for run in plan.closed)
+    yield from _put_runs(run for plan in decided for run in plan.cancelled)
+    yield from _close_waiting(((plan.schedule.id, plan.closes) for plan in decided), now)
+    rescoped = [(plan.rescoped, plan.schedule.id) for plan in decided if plan.rescoped is not None]
+    yield from _many("rescope_runs", rescoped)
+    yield from _add_versions(decided, before, specifications, now)
+    yield from _many("put_schedules", [schedule_row(plan.schedule) for plan in decided])
+    failpoint("plan.advanced")
+    yield from _wake((other for plan in decided for other in plan.wakes), now)
+    yield from _many(
+        "delete_schedules", [(now, plan.schedule.id) for plan in decided if plan.deleted]
+    )
+    yield from _put_gates(plans.gates, plans.gate_changes)
+    yield from add_events(of_plans(plans, before, now))
+
+
+def carry_out_settlements(
+    decided: Settlements, before: Mapping[int, Schedule], now: int
+) -> Steps[None]:
+    """All that a batch of settlements decided. A schedule is written once, as it is at the end."""
+    settlements = decided.settlements
+    closed = [each.run for each in settlements if each.attempt is None]
+    rows = [closed_run_row(run) for run in (*closed, *decided.abandoned)]
+    yield from _many("close_runs", rows)
+    yield from _put_runs(each.run for each in settlements if each.attempt is not None)
+    attempts = [attempt_row(each.attempt) for each in settlements if each.attempt is not None]
+    yield from _many("add_attempts", attempts)
+    yield from _close_waiting(((each.schedule.id, each.closes) for each in settlements), now)
+    last = {each.schedule.id: each.schedule for each in settlements}
+    yield from _many("put_schedules", [schedule_row(each) for each in last.values()])
+    yield from _wake((each.wakes for each in settlements if each.wakes is not None), now)
+    yield from _put_gates(decided.gates, decided.gate_changes)
+    yield from add_events(of_settlements(decided, before, now))
+    failpoint("settle.written")
+
+
+def add_events(events: Sequence[Event]) -> Steps[None]:
+    """Events, and in the outbox those that people should hear of."""
+    yield from _many("add_events", [event_row(event) for event in events])
+    notable = [event_row(event) for event in events if event.kind in NOTABLE]
+    yield from _many("add_notices", notable)
+
+
+def _many(statement: str, rows: Sequence[Row]) -> Steps[None]:
+    if rows:
+        yield Many(statement, rows)
+
+
+def _put_runs(runs: Iterable[Run]) -> Steps[None]:
+    yield from _many("put_runs", [run_row(run) for run in runs])
+
+
+def skip_orphans(runs: Sequence[Run], now: int) -> Steps[None]:
+    """Runs whose schedule somebody removed from outside never start."""
+    yield from _put_runs(
+        run._replace(state=State.SKIPPED, reason=Reason.DELETED, finished_at=now) for run in runs
+    )
+
+
+def _close_waiting(closes: Iterable[tuple[int, Reason | None]], now: int) -> Steps[None]:
+    rows = [(reason, now, schedule_id) for schedule_id, reason in closes if reason is not None]
+    yield from _many("close_waiting_runs", rows)
+
+
+def _add_versions(
+    plans: Sequence[Plan],
+    before: Mapping[int, Schedule],
+    specifications: Specifications,
+    now: int,
+) -> Steps[None]:
+    edited = [
+        plan.schedule for plan in plans if plan.schedule.version != before[plan.schedule.id].version
+    ]
+    yield from add_specifications(edited, specifications, now)
+    names = [(each.specification.name, now, each.id) for each in edited]
+    yield from _many("note_edits", names)
+
+
+def add_specifications(
+    schedules: Sequence[Schedule], specifications: Specifications, now: int
+) -> Steps[None]:
+    rows = []
+    for schedule in schedules:
+        specification, version = schedule.specification, (schedule.id, schedule.version)
+        specifications.add(version, specification)
+        rows.append((*version, specification.configuration_hash, specification.text, now))
+    yield from _many("add_specifications", rows)
+
+
+def _wake(schedule_ids: Iterable[int], now: int) -> Steps[None]:
+    wanted = sorted(set(schedule_ids))
+    if wanted:
+        yield Ask("wake_schedules", (now, wanted))
+
+
+def _put_gates(gates: Mapping[str, Gate], changes: Sequence[GateChange]) -> Steps[None]:
+    yield from _many("put_gates", [gate_row(gates[key]) for key in sorted(gates)])
+    yield from _many("add_gate_changes", [gate_change_row(change) for change in changes])

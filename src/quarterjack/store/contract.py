@@ -1,0 +1,145 @@
+"""The contract: what the engine asks of a store. Each verb is one transaction.
+
+Verbs that decide take the rule as an argument and call it inside, with the facts as they are. A
+verb that raises has changed nothing. One that raises `StoreAway` may be asked again: what it would
+do twice, it does once, because every slot, attempt and chunk has an identity of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import ParamSpec, TypeVar
+
+from quarterjack.rules import Horizons, Outcome, Plans, Reason, Retention, Run, Schedule
+from quarterjack.store import declaring, forgetting, verbs
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.steps import Steps
+from quarterjack.store.values import (
+    Chunk,
+    Claimed,
+    DecideDifference,
+    DecideNew,
+    DecidePlans,
+    DecideSettlements,
+    DeclarationRules,
+    Difference,
+    Forgotten,
+    NewSchedule,
+    Notice,
+    Place,
+    Planned,
+    Rescued,
+    Settled,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Store(ABC):
+    """What remembers. A database says how steps are walked, what time it is, and when somebody
+    else has written; all else is here."""
+
+    def __init__(self) -> None:
+        self._known = Specifications()
+
+    @abstractmethod
+    async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T: ...
+
+    @abstractmethod
+    async def read_clock(self) -> int:
+        """The instant that all nodes agree on."""
+
+    @abstractmethod
+    async def watch(self, hint: Callable[[], None]) -> None:
+        """Call back whenever another process has written, until cancelled."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    async def plan_due(self, now: int, limit: int, decide: DecidePlans) -> Planned:
+        """Plan what is due. Each slot is added once, in the transaction that moves the cursor."""
+        return await self._do(verbs.plan_due, self._known, now, limit, decide)
+
+    async def due_ids(self, now: int, limit: int) -> Sequence[int]:
+        """Which schedules are due."""
+        return await self._do(verbs.due_ids, now, limit)
+
+    async def claim_runs(
+        self, worker: str, queues: Sequence[str], seats: int, lease_until: int, now: int
+    ) -> Claimed:
+        """Take runs that are ready, the most urgent first. Nobody else gets them meanwhile."""
+        known = self._known
+        return await self._do(verbs.claim_runs, known, worker, queues, seats, lease_until, now)
+
+    async def renew_leases(
+        self, worker: str, held: Sequence[Run], lease_until: int
+    ) -> Mapping[str, Reason | None]:
+        """The runs that are still this worker's, each with why it should stop, if it should."""
+        return await self._do(verbs.renew_leases, worker, held, lease_until)
+
+    async def settle_runs(
+        self,
+        worker: str,
+        outcomes: Sequence[tuple[Run, Outcome]],
+        decide: DecideSettlements,
+        now: int,
+    ) -> Settled:
+        """Settle attempts. One that was replaced, or is settled already, changes no row."""
+        return await self._do(verbs.settle_runs, self._known, worker, outcomes, decide, now)
+
+    async def rescue_runs(self, now: int, limit: int, decide: DecideSettlements) -> Rescued:
+        """Settle attempts whose lease has lapsed as lost. An unexpired lease is never taken."""
+        return await self._do(verbs.rescue_runs, self._known, now, limit, decide)
+
+    async def add_output(self, chunks: Sequence[Chunk]) -> None:
+        """Keep output; a chunk that is there already stays as it is."""
+        await self._do(verbs.add_output, chunks)
+
+    async def add_schedules(
+        self, new: Sequence[NewSchedule], decide: DecideNew, now: int
+    ) -> Sequence[Schedule]:
+        """All of them, or none if one is refused or a key is taken."""
+        return await self._do(verbs.add_schedules, self._known, new, decide, now)
+
+    async def change_schedule(
+        self, schedule_id: int, decide: DecidePlans, now: int, *, scope: str | None = None
+    ) -> Plans:
+        """Carry out what a person asks of one schedule. `scope` is that of its new version."""
+        return await self._do(verbs.change_schedule, self._known, schedule_id, decide, now, scope)
+
+    async def declare_schedules(
+        self,
+        owner: str,
+        keys: Sequence[str],
+        difference: DecideDifference,
+        rules: DeclarationRules,
+        now: int,
+    ) -> Difference:
+        """Make the owner's schedules equal to a declaration, whole or not at all."""
+        declare = declaring.declare_schedules
+        return await self._do(declare, self._known, owner, keys, difference, rules, now)
+
+    async def count_owned(self, owner: str) -> int:
+        """How many schedules this owner has."""
+        return await self._do(verbs.count_owned, owner)
+
+    async def take_notices(self, limit: int) -> Sequence[Notice]:
+        """What people have not been told yet, oldest first."""
+        return await self._do(verbs.take_notices, limit)
+
+    async def mark_sent(self, notices: Sequence[Notice], now: int) -> None:
+        """These were told. Whoever dies before this tells them again."""
+        await self._do(verbs.mark_sent, notices, now)
+
+    async def forget(
+        self, horizons: Horizons, retention: Retention, old: Place, surplus: Place, now: int
+    ) -> Forgotten:
+        """Forget a small batch of what the rule allows to go."""
+        known = self._known
+        return await self._do(forgetting.forget, known, horizons, retention, old, surplus, now)
+
+    async def note_zone_data(self, version: str, now: int) -> bool:
+        """If it is another edition than before, every active schedule finds its slots anew."""
+        return await self._do(verbs.note_zone_data, version, now)

@@ -1,0 +1,85 @@
+"""Facts: what a rule needs to know, read in the order in which it is locked: schedules, gates,
+runs. Open runs are read after the schedules are locked, or they would be of an older moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from quarterjack.rules import OPEN, Facts, Gate, Run, Schedule, Unreadable
+from quarterjack.store.rows import gate_of, planning_of, run_identity, run_of, schedule_of
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.steps import Ask, Row, Steps
+
+T = TypeVar("T")
+
+
+def read_schedules(rows: Sequence[Row], specifications: Specifications) -> Steps[list[Schedule]]:
+    """Schedules from their rows, each with its specification."""
+    wanted = {(row[0], row[5]): row[1] for row in rows}
+    found = yield from specifications.read(wanted)
+    return [schedule_of(row, found[row[0], row[5]]) for row in rows]
+
+
+def read_facts(
+    schedules: Sequence[Schedule], now: int, *, scopes: Iterable[str] | None = None
+) -> Steps[Facts]:
+    """The facts for planning these; for an operation `scopes` says whose open runs it needs."""
+    readable = [each for each in schedules if not isinstance(each.specification, Unreadable)]
+    if scopes is None:
+        scopes = {
+            each.specification.scope(each.id)
+            for each in readable
+            if each.specification.reads_open_runs
+        }
+    locks = {key for each in readable for key in each.specification.lock_keys(each.id)}
+    gates = yield from read_gates(locks, now)
+    runs = yield from _runs("open_runs", scopes)
+    beyond = {run.gate for run in runs if run.gate is not None} - locks
+    if beyond:
+        gates |= yield from read_gates(beyond, now)
+    ((last_look, outage, pace),) = map(planning_of, (yield Ask("planning")))
+    return Facts(
+        schedules,
+        grouped(runs),
+        gates,
+        outage=outage,
+        pace=pace,
+        last_look=last_look,
+    )
+
+
+def read_gates(keys: Iterable[str], now: int) -> Steps[dict[str, Gate]]:
+    """The gates of these keys, each with the end of its probe, if that was closed."""
+    wanted = sorted(keys)
+    if not wanted:
+        return {}
+    rows = yield Ask("gates", (wanted,))
+    probes = [row[5] for row in rows if row[5] is not None]
+    ends: dict[str, int | None] = dict.fromkeys(probes, now)
+    if probes:
+        found = yield Ask("runs_by_ids", ([run_identity(probe) for probe in probes],))
+        for run in map(run_of, found):
+            ends[run.id] = None if run.state in OPEN else run.finished_at
+    return {row[0]: gate_of(row, ends.get(row[5])) for row in rows}
+
+
+def read_held_heads(scopes: Iterable[str]) -> Steps[Mapping[str, Sequence[Run]]]:
+    """By scope, the first held run of each schedule that has one."""
+    runs = yield from _runs("held_runs", scopes)
+    return grouped(runs)
+
+
+def _runs(statement: str, scopes: Iterable[str]) -> Steps[list[Run]]:
+    wanted = sorted(scopes)
+    if not wanted:
+        return []
+    rows = yield Ask(statement, (wanted,))
+    return [run_of(row) for row in rows]
+
+
+def grouped(runs: Iterable[Run]) -> dict[str, Sequence[Run]]:
+    by_scope: dict[str, list[Run]] = {}
+    for run in runs:
+        by_scope.setdefault(run.scope, []).append(run)
+    return dict(by_scope)

@@ -1,0 +1,2 @@
+insert into events (kind, at, about, detail)
+values ($1, $2, $3, $4)

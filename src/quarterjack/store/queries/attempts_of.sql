@@ -1,0 +1,4 @@
+select *
+from attempts
+where schedule_id = $1 and number = $2
+order by attempt

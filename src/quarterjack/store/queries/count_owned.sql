@@ -1,0 +1,3 @@
+select count(*)
+from schedules
+where deleted_at is null and owner = $1

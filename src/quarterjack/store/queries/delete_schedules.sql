@@ -1,0 +1,4 @@
+-- The row stays, for its history; its key is free again.
+update schedules
+set deleted_at = $1, next_slot = null, wake_at = null
+where id = $2

@@ -1,0 +1,3 @@
+select value
+from facts
+where name = $1

@@ -1,0 +1,2 @@
+delete from output
+where schedule_id = $1 and number = $2

@@ -1,0 +1,2 @@
+delete from runs
+where schedule_id = $1 and number = $2

@@ -1,0 +1,3 @@
+select min(lease_until)
+from runs
+where state = 'running'

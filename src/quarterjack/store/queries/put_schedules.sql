@@ -1,0 +1,28 @@
+-- One that was deleted meanwhile stays as it is.
+update schedules
+set
+    anchor_at = $1,
+    cursor = $2,
+    version = $3,
+    status = $4,
+    status_reason = $5,
+    paused_by = $6,
+    paused_until = $7,
+    next_slot = $8,
+    wake_at = $9,
+    planned_count = $10,
+    run_count = $11,
+    current_repeat = $12,
+    current_retry = $13,
+    error_count = $14,
+    consecutive_errors = $15,
+    last_error = $16,
+    last_result = $17,
+    last_run_id = $18,
+    last_fired_at = $19,
+    last_success_at = $20,
+    last_success_run_id = $21,
+    last_failure_at = $22,
+    passed = $23,
+    backfill = $24
+where id = $25 and deleted_at is null

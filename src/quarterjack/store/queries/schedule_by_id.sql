@@ -1,0 +1,3 @@
+select *
+from schedules
+where id = $1 and deleted_at is null

@@ -1,0 +1,3 @@
+select *
+from schedules
+where key = $1 and deleted_at is null

@@ -1,0 +1,9 @@
+delete from gate_changes
+where id in (
+    select id
+    from gate_changes
+    where at < $1
+    order by at
+    limit $2
+)
+returning 1

@@ -1,0 +1,5 @@
+select id, kind, at, about, detail
+from outbox
+where sent_at is null
+order by id
+limit $1

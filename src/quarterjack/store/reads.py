@@ -1,0 +1,201 @@
+"""Reads for the doors, on a connection of their own that cannot write. They decide nothing and lock
+nothing; lists are read by key, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from quarterjack.clock import SystemClock
+from quarterjack.errors import Conflict, NotFound, shown
+from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
+from quarterjack.store.rows import from_json, passed_of, run_identity, run_of, stored_of
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.sqlite_file import open_to_read
+from quarterjack.store.sqlite_thread import Operation, Walker
+from quarterjack.store.steps import Ask, Row, Steps
+from quarterjack.store.values import Stored
+
+P = ParamSpec("P")
+T = TypeVar("T")
+PAGE = 50
+
+
+class Found(NamedTuple):
+    """A schedule, and what its runs tell of it."""
+
+    stored: Stored
+    last_run_at: int | None
+    retry_at: int | None
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.stored.schedule
+
+
+class FoundRun(NamedTuple):
+    run: Run
+    key: str
+    payload: object
+
+
+class Reads:
+    """One database, to be looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self._known = Specifications()
+        connection = open_to_read(path)
+        self._walker = Walker(connection, path, self._known, SystemClock())
+
+    def close(self) -> None:
+        self._walker.close()
+
+    def schedules(self, after: int = 0, limit: int = PAGE) -> list[Found]:
+        """In the order of their ids, from the one after this."""
+        return self._do(_schedules, self._known, after, limit)
+
+    def schedule(self, which: str) -> Found:
+        """By id, by key, or by a name that is unambiguous."""
+        return self._do(_schedule, self._known, which)
+
+    def runs(
+        self, which: str | None = None, state: str | None = None, limit: int = PAGE
+    ) -> list[FoundRun]:
+        """The newest first: of one schedule, or of all."""
+        return self._do(_runs, self._known, which, state, limit)
+
+    def run(self, run_id: str) -> tuple[FoundRun, list[Attempt]]:
+        return self._do(_run, self._known, run_id)
+
+    def output(self, run_id: str, attempt: int | None = None) -> bytes:
+        """Of one attempt, or of all of them."""
+        return self._do(_output, run_id, attempt)
+
+    def passed(self, which: str, limit: int = PAGE) -> list[PassedOver]:
+        """The slots that did not run, and why; the newest first."""
+        return self._do(_passed, which, limit)
+
+    def _do(self, steps: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
+        operation = Operation("read", lambda: steps(*values, **named))
+        self._walker.read(operation)
+        if operation.error is not None:
+            raise operation.error
+        return operation.result  # type: ignore[no-any-return]
+
+
+def _schedules(known: Specifications, after: int, limit: int) -> Steps[list[Found]]:
+    rows = yield Ask("list_schedules", (after, limit))
+    return (yield from _found(known, rows))
+
+
+def _found(known: Specifications, rows: Sequence[Row]) -> Steps[list[Found]]:
+    specifications = yield from known.read({(row[0], row[5]): row[1] for row in rows})
+    found = []
+    for row in rows:
+        stored = stored_of(row, specifications[row[0], row[5]])
+        last = yield Ask("last_start", (row[0],))
+        retry: list[Row] = []
+        if stored.schedule.current_retry:
+            retry = yield Ask("waiting_retry", (row[0],))
+        found.append(Found(stored, _first(last), _first(retry)))
+    return found
+
+
+def _first(rows: Sequence[Row]) -> int | None:
+    return rows[0][0] if rows else None
+
+
+def _row_of(which: str) -> Steps[Row]:
+    rows: list[Row] = []
+    if which.isascii() and which.isdigit() and len(which) < 19:
+        rows = yield Ask("schedule_by_id", (int(which),))
+    rows = rows or (yield Ask("schedule_by_key", (which,)))
+    rows = rows or (yield Ask("schedules_by_name", (which,)))
+    if not rows:
+        raise NotFound(f"there is no schedule {shown(which)}; `quarterjack list` shows all")
+    if len(rows) > 1:
+        ids = ", ".join(str(row[0]) for row in rows)
+        raise Conflict(f"{shown(which)} is the name of the schedules {ids}; give an id or a key")
+    return rows[0]
+
+
+def _schedule(known: Specifications, which: str) -> Steps[Found]:
+    row = yield from _row_of(which)
+    (found,) = yield from _found(known, [row])
+    return found
+
+
+def _runs(
+    known: Specifications, which: str | None, state: str | None, limit: int
+) -> Steps[list[FoundRun]]:
+    if which is None:
+        rows = yield Ask("list_runs", (state, limit))
+    else:
+        schedule = yield from _row_of(which)
+        rows = yield Ask("list_runs_of", (schedule[0], state, limit))
+    return (yield from _found_runs(known, rows))
+
+
+def _found_runs(known: Specifications, rows: Sequence[Row]) -> Steps[list[FoundRun]]:
+    runs = [run_of(row) for row in rows]
+    owners = yield Ask("callers", (sorted({run.schedule_id for run in runs}),))
+    keys = {owner[0]: owner[1] for owner in owners}
+    versions = {(run.schedule_id, run.version): keys.get(run.schedule_id, "") for run in runs}
+    specifications = yield from known.read(versions)
+    return [
+        FoundRun(
+            run,
+            versions[run.schedule_id, run.version],
+            _payload(specifications[run.schedule_id, run.version]),
+        )
+        for run in runs
+    ]
+
+
+def _payload(specification: object) -> object:
+    try:
+        return specification.payload  # type: ignore[attr-defined]
+    except Exception:  # it cannot be read any more, and its schedule says why
+        return None
+
+
+def _run(known: Specifications, run_id: str) -> Steps[tuple[FoundRun, list[Attempt]]]:
+    identity = _identity(run_id)
+    rows = yield Ask("runs_by_ids", ([identity],))
+    if not rows:
+        raise _no_run(run_id)
+    (found,) = yield from _found_runs(known, rows)
+    attempts = [_attempt(row) for row in (yield Ask("attempts_of", identity))]
+    return found, attempts
+
+
+def _attempt(row: Row) -> Attempt:
+    schedule_id, number, attempt, worker, started_at, finished_at, ending, error, result, back = row
+    outcome = Outcome(Ending(ending), finished_at, error, from_json(result), handed_back=bool(back))
+    return Attempt(f"{schedule_id}-{number}", attempt, worker, started_at, outcome)
+
+
+def _output(run_id: str, attempt: int | None) -> Steps[bytes]:
+    schedule_id, number = _identity(run_id)
+    if not (yield Ask("runs_by_ids", ([[schedule_id, number]],))):
+        raise _no_run(run_id)
+    rows = yield Ask("output_of", (schedule_id, number, attempt))
+    return b"".join(data for (data,) in rows)
+
+
+def _identity(run_id: str) -> tuple[int, int]:
+    try:
+        return run_identity(run_id)
+    except ValueError:
+        raise _no_run(run_id) from None
+
+
+def _no_run(run_id: str) -> NotFound:
+    remedy = "`quarterjack runs list` shows the latest; a run is named as in 42-7"
+    return NotFound(f"there is no run {shown(run_id)}; {remedy}")
+
+
+def _passed(which: str, limit: int) -> Steps[list[PassedOver]]:
+    row = yield from _row_of(which)
+    return [passed_of(list(each)) for each in (yield Ask("list_passed", (row[0], limit)))]

@@ -1,0 +1,183 @@
+"""Rows: how the values of the model lie in tables. Columns are in the order of the fields, so most
+of this is slicing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from quarterjack.rules import (
+    Attempt,
+    Backfill,
+    Gate,
+    GateChange,
+    GateState,
+    Kind,
+    Outage,
+    Pace,
+    PassedOver,
+    Reason,
+    Run,
+    Schedule,
+    Specification,
+    State,
+    Status,
+    Unreadable,
+)
+from quarterjack.store.steps import Row
+from quarterjack.store.values import NewSchedule, Stored
+from quarterjack.telemetry.events import Event
+
+# Looking a word up in a table costs a third of asking its class.
+_STATUS = {status.value: status for status in Status}
+_STATE = {state.value: state for state in State}
+_KIND = {kind.value: kind for kind in Kind}
+_REASON: dict[str | None, Reason | None] = {str(reason): reason for reason in Reason}
+_REASON[None] = None
+_AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
+
+
+def json_text(value: object) -> str | None:
+    return None if value is None else json.dumps(value, separators=(",", ":"))
+
+
+def from_json(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule:
+    passed, backfill = row[_PASSED], row[_BACKFILL]
+    return Schedule._make(
+        (
+            row[0],
+            row[1],
+            specification,
+            *row[2:6],
+            _STATUS[row[6]],
+            *row[_AFTER_STATUS:_PASSED],
+            passed_of(json.loads(passed)) if passed else None,
+            Backfill._make(json.loads(backfill)) if backfill else None,
+        )
+    )
+
+
+def stored_of(row: Row, specification: Specification | Unreadable) -> Stored:
+    return Stored(schedule_of(row, specification), *row[_EXTRAS : _EXTRAS + 5])
+
+
+def passed_of(values: list[Any]) -> PassedOver:
+    *bounds, reason = values
+    return PassedOver._make((*bounds, _REASON[reason]))
+
+
+def new_schedule_row(schedule: Schedule, new: NewSchedule, now: int) -> Row:
+    first, second = schedule[:2]
+    state = _state_of(schedule)
+    name = schedule.specification.name
+    return (first, second, schedule.created_at, *state, name, new.owner, new.origin, now, None)
+
+
+def schedule_row(schedule: Schedule) -> Row:
+    """What planning and settling may change, and then the id."""
+    return (*_state_of(schedule), schedule[0])
+
+
+def _state_of(schedule: Schedule) -> Row:
+    passed, backfill = schedule.passed, schedule.backfill
+    return (*schedule[4:26], json_text(passed), json_text(backfill))
+
+
+def run_of(row: Row) -> Run:
+    values = list(row)
+    values[2] = _KIND[values[2]]
+    values[10] = _STATE[values[10]]
+    values[11] = _REASON[values[11]]
+    values[14] = bool(values[14])
+    values[22] = _REASON[values[22]]
+    if values[24] is not None:
+        values[24] = json.loads(values[24])
+    return Run._make(values)
+
+
+def run_row(run: Run) -> Row:
+    """What may change while a run is open, and then its identity."""
+    return (
+        run.ready_at,
+        run.scope,
+        run.state,
+        run.reason,
+        *run[15:24],
+        json_text(run.result),
+        run.schedule_id,
+        run.number,
+    )
+
+
+def closed_run_row(run: Run) -> Row:
+    """What the end of its last attempt changes, and then its identity."""
+    return (
+        run.state,
+        run.reason,
+        run.failures,
+        run.losses,
+        run.finished_at,
+        run.error,
+        json_text(run.result),
+        run.schedule_id,
+        run.number,
+    )
+
+
+def reason_of(word: str | None) -> Reason | None:
+    return _REASON[word]
+
+
+def run_identity(run_id: str) -> tuple[int, int]:
+    schedule_id, _, number = run_id.partition("-")
+    return int(schedule_id), int(number)
+
+
+def attempt_row(attempt: Attempt) -> Row:
+    outcome = attempt.outcome
+    return (
+        *run_identity(attempt.run_id),
+        attempt.number,
+        attempt.worker,
+        attempt.started_at,
+        outcome.at,
+        outcome.ending,
+        outcome.error,
+        json_text(outcome.result),
+        outcome.handed_back,
+    )
+
+
+def passed_row(schedule_id: int, row: PassedOver) -> Row:
+    return (schedule_id, *row)
+
+
+def gate_of(row: Row, probe_ended_at: int | None) -> Gate:
+    key, state, *rest = row
+    return Gate._make((key, GateState(state), *rest, probe_ended_at))
+
+
+def gate_row(gate: Gate) -> Row:
+    return gate[:6]
+
+
+def gate_change_row(change: GateChange) -> Row:
+    return change
+
+
+def event_row(event: Event) -> Row:
+    return (event.kind, event.at, json_text(event.about), event.detail)
+
+
+def planning_of(row: Row) -> tuple[int | None, Outage | None, Pace]:
+    last_look, outage, pace = row
+    noticed = Outage._make(json.loads(outage)) if outage else None
+    return last_look, noticed, Pace._make(json.loads(pace))
+
+
+def planning_row(last_look: int, outage: Outage | None, pace: Pace) -> Row:
+    return last_look, json_text(outage), json_text(pace)

@@ -1,0 +1,66 @@
+"""Specifications: read once and kept, for a version never changes. What was read or added in a
+transaction that is undone is not kept: its number may be given to another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import TypeAlias
+
+from quarterjack.rules import Specification, Unreadable, read_specification
+from quarterjack.store.steps import Ask, Steps
+
+Version: TypeAlias = tuple[int, int]
+"""A schedule's id, and which version of its definition."""
+
+KEPT_MAX = 50_000
+
+
+class Specifications:
+    """Those that were used lately, and those of the operation that is under way."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Version, Specification | Unreadable] = {}
+        self._new: dict[Version, Specification | Unreadable] = {}
+
+    def add(self, version: Version, specification: Specification) -> None:
+        self._new[version] = specification
+
+    def read(
+        self, wanted: Mapping[Version, str]
+    ) -> Steps[Mapping[Version, Specification | Unreadable]]:
+        """Those of these versions, each with the key of its schedule."""
+        kept, new = self._kept, self._new
+        if wanted.keys() <= kept.keys():
+            return kept
+        missing = [version for version in wanted if version not in kept and version not in new]
+        if missing:
+            rows = yield Ask("specifications", (missing,))
+            for schedule_id, number, body in rows:
+                version = schedule_id, number
+                new[version] = _read(body, wanted[version])
+            for version in missing:
+                if version not in new:
+                    new[version] = Unreadable(LookupError("its specification is gone"))
+        return {version: kept.get(version) or new[version] for version in wanted}
+
+    def keep(self, news: Iterable[Mapping[Version, Specification | Unreadable]]) -> None:
+        """These were committed."""
+        for new in news:
+            self._kept.update(new)
+        if (surplus := len(self._kept) - KEPT_MAX) > 0:
+            for version in list(islice(self._kept, surplus)):
+                del self._kept[version]
+
+    def taken(self) -> Mapping[Version, Specification | Unreadable]:
+        """What the operation that has just ended read or added."""
+        new, self._new = self._new, {}
+        return new
+
+
+def _read(body: str, key: str) -> Specification | Unreadable:
+    try:
+        return read_specification(json.loads(body), key=key, now=None)
+    except Exception as error:  # whatever it is, its schedule will tell
+        return Unreadable(error)

@@ -1,0 +1,69 @@
+"""The store on SQLite: steps are walked in a thread of their own, or inline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+import apsw
+
+from quarterjack.store.contract import Store
+from quarterjack.store.sqlite_thread import CommittingThread, Inline, Operation, Walker
+from quarterjack.store.steps import Ask, Steps
+from quarterjack.store.watch import writes
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_TOGETHER_SECONDS = 0.02
+"""Writes of others that follow each other this closely are one hint."""
+
+
+class Clock(Protocol):
+    def now(self) -> int: ...
+    def monotonic(self) -> int: ...
+
+
+class SqliteStore(Store):
+    """One file, and one connection that writes it."""
+
+    def __init__(
+        self, connection: apsw.Connection, path: Path, clock: Clock, *, inline: bool = False
+    ) -> None:
+        super().__init__()
+        self._path = path
+        self._clock = clock
+        self._walker = Walker(connection, path, self._known, clock)
+        self._doing = Inline(self._walker) if inline else CommittingThread(self._walker)
+
+    @property
+    def statements(self) -> int:
+        """How many were asked for so far; a batch counts as one."""
+        return self._walker.statements
+
+    async def read_clock(self) -> int:
+        return self._clock.now()
+
+    async def watch(self, hint: Callable[[], None]) -> None:
+        before = await self._do(_data_version)
+        async for _ in writes(self._path.with_name(f"{self._path.name}-wal")):
+            await asyncio.sleep(_TOGETHER_SECONDS)
+            after = await self._do(_data_version)
+            if after != before:
+                before = after
+                hint()
+
+    async def close(self) -> None:
+        await self._doing.close()
+
+    async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
+        operation = Operation(verb.__name__, partial(verb, *values, **named))
+        return await self._doing.run(operation)  # type: ignore[no-any-return]
+
+
+def _data_version() -> Steps[int]:
+    ((version,),) = yield Ask("data_version")
+    return int(version)

@@ -1,0 +1,256 @@
+"""The database file: opened with care, or refused with advice; never made anew where one was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from quarterjack.clock import process_name
+from quarterjack.errors import StoreAway, StoreError, StoreUnusable
+from quarterjack.failpoint import failpoint
+
+MIGRATIONS = Path(__file__).parent / "migrations" / "sqlite"
+APPLICATION_ID = 0x514A434B
+"""`QJCK`, in the header of every database of ours."""
+BUSY_SECONDS = 5
+CHECKED_BYTES_MAX = 64 * 2**20
+"""A larger file is not read through at each start."""
+DURABILITIES = ("full", "normal")
+MOUNTS = Path("/proc/self/mounts")
+_NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "fuse.", "ncp", "coda")
+
+
+class Migration(NamedTuple):
+    number: int
+    name: str
+    text: str
+
+    @property
+    def checksum(self) -> str:
+        return blake2b(self.text.encode(), digest_size=16).hexdigest()
+
+
+def migrations(folder: Path = MIGRATIONS) -> list[Migration]:
+    """In order; a file is `0007_what_it_does.sql`."""
+    files = sorted(folder.glob("*.sql"))
+    return [Migration(int(file.stem[:4]), file.stem[5:], file.read_text()) for file in files]
+
+
+def path_of(url: str) -> Path:
+    """`sqlite:///relative.db` or `sqlite:////absolute.db`."""
+    scheme, _, path = url.partition(":///")
+    if scheme != "sqlite" or not path:
+        remedy = "write sqlite:///quarterjack.db, or sqlite:////var/lib/quarterjack.db"
+        raise StoreUnusable(f"database {url}: this address is not understood; {remedy}")
+    return Path(path)
+
+
+def open_database(
+    path: Path,
+    *,
+    now: int,
+    create: bool = False,
+    durability: str = "full",
+    steps: Sequence[Migration] | None = None,
+    mounts: Path = MOUNTS,
+) -> apsw.Connection:
+    """A connection to a database of ours, at the schema of this program. `create` allows to make
+    one where nothing is, and to bring an older one up to date."""
+    wanted = migrations() if steps is None else steps
+    _refuse_odd_places(path, mounts)
+    if not path.exists():
+        _create(path, wanted, now, allowed=create)
+    if path.stat().st_size == 0:
+        remedy = "restore a backup, or remove the file if there never was one"
+        raise StoreUnusable(f"database {path}: the file is empty; {remedy}")
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        _prepare(connection, path, durability)
+        _bring_up_to_date(connection, path, wanted, now, allowed=create)
+    except apsw.Error as error:
+        raise advised(error, path) from error
+    return connection
+
+
+def open_to_read(path: Path) -> apsw.Connection:
+    """A connection that cannot write, for looking at a database that is there."""
+    if not path.is_file() or path.stat().st_size == 0:
+        remedy = "start `quarterjack up` once, or name another with --database"
+        raise StoreUnusable(f"database {path}: there is none; {remedy}")
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_timeout(BUSY_SECONDS * 1000)
+        _refuse_strangers(connection, path)
+        _bring_up_to_date(connection, path, migrations(), 0, allowed=False)
+    except apsw.Error as error:
+        raise advised(error, path) from error
+    return connection
+
+
+def _refuse_strangers(connection: apsw.Connection, path: Path) -> None:
+    if connection.pragma("application_id") != APPLICATION_ID:
+        remedy = "name another file with --database"
+        raise StoreUnusable(f"database {path}: it is another program's; {remedy}")
+
+
+def memory_database(now: int) -> apsw.Connection:
+    """One that is gone when it is closed: for the simulator."""
+    connection = apsw.Connection(":memory:")
+    _migrate(connection, migrations(), now)
+    return connection
+
+
+def _refuse_odd_places(path: Path, mounts: Path) -> None:
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise StoreUnusable(f"database {path}: the folder {folder} does not exist; create it")
+    if path.is_dir():
+        raise StoreUnusable(f"database {path}: that is a folder; name a file in it")
+    kind = _file_system(folder, mounts)
+    if kind.startswith(_NETWORK):
+        reason = f"it is on a network file system ({kind}), where SQLite's locks do not hold"
+        raise StoreUnusable(f"database {path}: {reason}; use a local disk, or PostgreSQL")
+
+
+def _file_system(folder: Path, mounts: Path) -> str:
+    """The kind of file system that this folder is on, as the host tells it."""
+    if not mounts.exists():
+        return ""
+    real, found = folder.resolve(), ("", "")
+    for line in mounts.read_text(errors="replace").splitlines():
+        _, point, kind, *_ = line.split(" ")
+        point = point.encode().decode("unicode_escape")  # a blank is written as \040
+        if real.is_relative_to(point) and len(point) >= len(found[0]):
+            found = (point, kind)
+    return found[1]
+
+
+def _create(path: Path, wanted: Sequence[Migration], now: int, *, allowed: bool) -> None:
+    """Made whole under another name and then given its own: nobody ever sees half of it."""
+    for left in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-journal")):
+        if left.exists():
+            remedy = "put the database file back beside it, or restore a backup"
+            raise StoreUnusable(f"database {path}: it is gone, but {left.name} is there; {remedy}")
+    if not allowed:
+        remedy = "start `quarterjack up` once, or name another with --database"
+        raise StoreUnusable(f"database {path}: there is none; {remedy}")
+    made = path.with_name(f"{path.name}.{process_name()}.new")
+    try:
+        connection = apsw.Connection(str(made))
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("auto_vacuum", 2)  # incremental
+        connection.pragma("journal_mode", "wal")
+        connection.execute("vacuum").fetchall()
+        _migrate(connection, wanted, now)
+        connection.close()  # the last one to close leaves everything in the one file
+        failpoint("create.written")
+        os.link(made, path)
+    except FileExistsError:
+        pass  # another process was quicker
+    except (OSError, apsw.Error) as error:
+        raise advised(error, path) from error
+    finally:
+        for each in path.parent.glob(f"{made.name}*"):
+            each.unlink()
+    _sync_folder(path.absolute().parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """So that the name of a new file survives a power cut, too."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _prepare(connection: apsw.Connection, path: Path, durability: str) -> None:
+    connection.set_busy_timeout(BUSY_SECONDS * 1000)
+    _refuse_strangers(connection, path)
+    if connection.readonly("main") or not os.access(path, os.W_OK):
+        remedy = "give this user the right to write the file and its folder"
+        raise StoreUnusable(f"database {path}: it can only be read; {remedy}")
+    if path.stat().st_size <= CHECKED_BYTES_MAX:
+        found = connection.pragma("quick_check")
+        if found != "ok":
+            raise StoreUnusable(f"database {path}: it is damaged ({found}); restore a backup")
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", durability)
+    connection.pragma("temp_store", "memory")
+    connection.pragma("cache_size", -64 * 1024)
+
+
+def _bring_up_to_date(
+    connection: apsw.Connection,
+    path: Path,
+    wanted: Sequence[Migration],
+    now: int,
+    *,
+    allowed: bool,
+) -> None:
+    applied = connection.execute("select number, checksum from migrations order by number")
+    known = {migration.number: migration for migration in wanted}
+    newest, stored = max(known, default=0), 0
+    rows: list[tuple[Any, ...]] = applied.fetchall()
+    for stored, checksum in rows:
+        if stored > newest:
+            remedy = "use the newer program, or restore a backup of before its upgrade"
+            schemas = f"it is at schema {stored}, this program knows {newest}"
+            raise StoreUnusable(f"database {path}: {schemas}; {remedy}")
+        if known[stored].checksum != checksum:
+            remedy = "use the program that made the database"
+            raise StoreUnusable(f"database {path}: its schema {stored} is not ours; {remedy}")
+    if stored < newest:
+        if not allowed:
+            schemas = f"it is at schema {stored}, this program needs {newest}"
+            raise StoreUnusable(f"database {path}: {schemas}; start `quarterjack up` once")
+        _migrate(connection, [each for each in wanted if each.number > stored], now)
+
+
+def _migrate(connection: apsw.Connection, wanted: Sequence[Migration], now: int) -> None:
+    """All of them in one transaction: after a power cut it is the old schema or the new one."""
+    with connection:
+        connection.execute(
+            "create table if not exists migrations"
+            " (number integer primary key, name text, checksum text, applied_at integer) strict"
+        )
+        for migration in wanted:
+            for _ in connection.execute(migration.text):
+                pass
+            row = (migration.number, migration.name, migration.checksum, now)
+            connection.execute("insert into migrations values (?, ?, ?, ?)", row)
+            failpoint("migration.written")
+
+
+_AWAY = {
+    apsw.BusyError: ("another program has locked it", "end that program's transaction"),
+    apsw.LockedError: ("another program has locked it", "end that program's transaction"),
+    apsw.FullError: ("the disk is full", "make room; work goes on by itself"),
+    apsw.IOError: ("the disk does not answer as it should", "look at the disk and its space"),
+    apsw.InterruptError: ("a statement took too long", "look for other load on this disk"),
+    apsw.ProtocolError: ("its locks cannot be had", "look for programs that hold it"),
+    apsw.NoMemError: ("there is no memory left", "give this machine more"),
+}
+_UNUSABLE = {
+    apsw.CorruptError: ("it is damaged", "restore a backup"),
+    apsw.NotADBError: ("it is not a SQLite database", "name another, or restore a backup"),
+    apsw.ReadOnlyError: ("it can only be read", "give this user the right to write it"),
+    apsw.PermissionsError: ("it may not be read", "give this user the right to"),
+    apsw.CantOpenError: ("it cannot be opened", "look at the rights of the file and its folder"),
+}
+
+
+def advised(error: Exception, path: Path) -> StoreError:
+    """The same error in our words: what is wrong with which database, and what to do."""
+    for kind, (reason, remedy) in _AWAY.items():
+        if isinstance(error, kind):
+            return StoreAway(f"database {path}: {reason} ({error}); {remedy}")
+    for kind, (reason, remedy) in _UNUSABLE.items():
+        if isinstance(error, kind):
+            return StoreUnusable(f"database {path}: {reason} ({error}); {remedy}")
+    return StoreUnusable(f"database {path}: {type(error).__name__}: {error}; please report this")

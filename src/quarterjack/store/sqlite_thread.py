@@ -1,0 +1,217 @@
+"""The one thread that owns the connection, and commits in groups.
+
+Whatever was asked for while the last group was written forms the next one: each operation in a
+savepoint of its own, one commit for all, and nobody is answered before it. So a busy engine waits
+for the disk once for many operations, and nothing blocks the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import apsw
+
+from quarterjack.errors import StoreAway
+from quarterjack.failpoint import failpoint
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.sqlite_file import advised
+from quarterjack.store.steps import Many, Steps, sql
+
+STATEMENT_SECONDS_MAX = 30
+_LOOK_AT_CLOCK_EVERY = 100_000
+"""Steps of SQLite's machine: about 10 ms."""
+
+
+class Ticking(Protocol):
+    def monotonic(self) -> int: ...
+
+
+class Operation:
+    """A verb that somebody waits for."""
+
+    def __init__(self, name: str, begin: Callable[[], Steps[Any]]) -> None:
+        self.name = name
+        self.begin = begin
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+class Walker:
+    """Walks the steps of operations on one connection; a group is one transaction."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        path: Path,
+        known: Specifications,
+        clock: Ticking,
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._known = known
+        self._clock = clock
+        self._deadline = 0
+        self.statements = 0
+        """How many were asked for; a batch counts as one."""
+        connection.set_progress_handler(self._is_too_late, _LOOK_AT_CLOCK_EVERY)
+
+    def run(self, group: Sequence[Operation]) -> None:
+        """Each operation gets its result or its error; what fails has changed nothing."""
+        news = []
+        try:
+            self._execute("begin immediate")
+            for operation in group:
+                self._run_one(operation)
+                new = self._known.taken()
+                if operation.error is None:
+                    news.append(new)
+            for operation in group:
+                failpoint(f"{operation.name}.committing")
+            self._execute("commit")
+            for operation in group:
+                failpoint(f"{operation.name}.committed")
+        except Exception as error:
+            self._undo("rollback")
+            for operation in group:
+                operation.error = operation.error or self._told(error)
+        else:
+            self._known.keep(news)
+
+    def read(self, operation: Operation) -> None:
+        """One operation that only looks, at one moment of the database."""
+        try:
+            self._execute("begin")
+            operation.result = self._walk(operation.begin())
+        except Exception as error:
+            operation.error = self._told(error)
+        self._known.keep([self._known.taken()])
+        self._undo("rollback")
+
+    def _run_one(self, operation: Operation) -> None:
+        self._execute("savepoint operation")
+        try:
+            operation.result = self._walk(operation.begin())
+        except Exception as error:
+            if not self._connection.in_transaction:
+                raise  # SQLite has undone the whole group, not just this one
+            self._undo("rollback to operation")
+            operation.error = self._told(error)
+        self._execute("release operation")
+
+    def _walk(self, steps: Steps[Any]) -> Any:
+        rows: list[Any] | None = None
+        while True:
+            try:
+                step = steps.send(rows)  # type: ignore[arg-type]  # None starts it
+            except StopIteration as end:
+                return end.value
+            self.statements += 1
+            self._deadline = self._clock.monotonic() + STATEMENT_SECONDS_MAX * 1_000_000
+            text = sql(step.statement, "sqlite")
+            if isinstance(step, Many):
+                self._connection.executemany(text, step.rows)
+                rows = []
+            else:
+                values = [_bound(value) for value in step.values]
+                rows = self._connection.execute(text, values).fetchall()
+
+    def _execute(self, text: str) -> None:
+        self._deadline = self._clock.monotonic() + STATEMENT_SECONDS_MAX * 1_000_000
+        self._connection.execute(text)
+
+    def _undo(self, text: str) -> None:
+        if self._connection.in_transaction:
+            self._execute(text)
+
+    def _is_too_late(self) -> bool:
+        return self._clock.monotonic() > self._deadline
+
+    def _told(self, error: BaseException) -> BaseException:
+        return advised(error, self._path) if isinstance(error, apsw.Error) else error
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _bound(value: Any) -> Any:
+    """A list is handed over as JSON."""
+    return json.dumps(value) if isinstance(value, list) else value
+
+
+class Inline:
+    """Every operation at once, in the caller's own thread: for the simulator."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+
+    async def run(self, operation: Operation) -> Any:
+        self._walker.run([operation])
+        return _answer(operation)
+
+    async def close(self) -> None:
+        self._walker.close()
+
+
+class CommittingThread:
+    """Operations are handed over, and answered after the commit of their group."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker = walker
+        self._waiting: list[tuple[Operation, asyncio.Future[None]]] = []
+        self._woken = threading.Condition()
+        self._closing = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._work, name="quarterjack-store", daemon=True)
+        self._thread.start()
+
+    async def run(self, operation: Operation) -> Any:
+        loop = self._loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        with self._woken:
+            if self._closing:
+                raise StoreAway("the store is closed")
+            self._waiting.append((operation, future))
+            self._woken.notify()
+        await future
+        return _answer(operation)
+
+    def _work(self) -> None:
+        while True:
+            with self._woken:
+                while not self._waiting and not self._closing:
+                    self._woken.wait()
+                group, self._waiting = self._waiting, []
+            if not group:
+                self._walker.close()
+                return
+            self._walker.run([operation for operation, _ in group])
+            assert self._loop is not None
+            futures = [future for _, future in group]
+            try:
+                self._loop.call_soon_threadsafe(_wake, futures)
+            except RuntimeError:  # the loop is closed: nobody waits any more
+                return
+
+    async def close(self) -> None:
+        """After what is under way."""
+        with self._woken:
+            self._closing = True
+            self._woken.notify()
+        await asyncio.to_thread(self._thread.join)
+
+
+def _wake(futures: Sequence[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
+
+
+def _answer(operation: Operation) -> Any:
+    if operation.error is not None:
+        raise operation.error
+    return operation.result

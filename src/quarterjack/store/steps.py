@@ -1,0 +1,38 @@
+"""Steps: a verb says which statements it wants, and is handed their rows. So each verb is written
+once, and every database walks it in its own way: SQLite in a thread, PostgreSQL asynchronously."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+QUERIES = Path(__file__).parent / "queries"
+
+Row: TypeAlias = Sequence[Any]
+T = TypeVar("T")
+
+
+class Ask(NamedTuple):
+    """One statement with its values."""
+
+    statement: str
+    values: Sequence[Any] = ()
+
+
+class Many(NamedTuple):
+    """One statement over many rows of values."""
+
+    statement: str
+    rows: Sequence[Row]
+
+
+Steps: TypeAlias = Generator[Ask | Many, list[Row], T]
+
+
+@cache
+def sql(statement: str, dialect: str) -> str:
+    """The text of a statement: that of the dialect, if it has one of its own."""
+    own = QUERIES / dialect / f"{statement}.sql"
+    return (own if own.exists() else QUERIES / f"{statement}.sql").read_text()

@@ -1,0 +1,332 @@
+"""The verbs, each written once as steps; `contract` says what they promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from quarterjack.errors import Conflict, NotFound
+from quarterjack.failpoint import failpoint
+from quarterjack.rules import (
+    LOOK_NOTED_AFTER,
+    Ended,
+    Ending,
+    Outcome,
+    Plans,
+    Reason,
+    Run,
+    Schedule,
+    State,
+    Unreadable,
+)
+from quarterjack.store.carrying_out import (
+    add_events,
+    add_specifications,
+    carry_out_plans,
+    carry_out_settlements,
+    skip_orphans,
+)
+from quarterjack.store.facts import read_facts, read_gates, read_held_heads, read_schedules
+from quarterjack.store.rows import (
+    from_json,
+    new_schedule_row,
+    planning_row,
+    reason_of,
+    run_of,
+)
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.steps import Ask, Many, Steps
+from quarterjack.store.values import (
+    Chunk,
+    Claim,
+    Claimed,
+    DecideNew,
+    DecidePlans,
+    DecideSettlements,
+    NewSchedule,
+    Notice,
+    Planned,
+    Rescued,
+    Settled,
+)
+from quarterjack.telemetry.events import of_claims, of_new_schedules
+
+ANY_PRIORITY = 2**62
+"""Higher than any that a schedule may have."""
+
+
+def plan_due(
+    specifications: Specifications, now: int, limit: int, decide: DecidePlans
+) -> Steps[Planned]:
+    failpoint("plan.begun")
+    rows = yield Ask("due_schedules", (now, limit))
+    schedules = yield from read_schedules(rows, specifications)
+    facts = yield from read_facts(schedules, now)
+    failpoint("plan.read")
+    added, stops = 0, False
+    noted = facts.last_look is not None and now - facts.last_look < LOOK_NOTED_AFTER
+    if schedules or not noted:
+        plans = decide(facts, now)
+        yield Many("put_planning", [planning_row(now, plans.outage, plans.pace)])
+        before = {schedule.id: schedule for schedule in schedules}
+        yield from carry_out_plans(plans, before, specifications, now)
+        added = sum(len(plan.added) + len(plan.released) for plan in plans.plans)
+        stops = any(plan.cancelled for plan in plans.plans)
+    next_wake = yield from _next_wake()
+    return Planned(len(schedules), added, next_wake, stops)
+
+
+def due_ids(now: int, limit: int) -> Steps[Sequence[int]]:
+    rows = yield Ask("due_schedules", (now, limit))
+    return [row[0] for row in rows]
+
+
+def _next_wake() -> Steps[int | None]:
+    ((next_wake,),) = yield Ask("next_wake")
+    return next_wake  # type: ignore[no-any-return]
+
+
+def claim_runs(
+    specifications: Specifications,
+    worker: str,
+    queues: Sequence[str],
+    seats: int,
+    lease_until: int,
+    now: int,
+) -> Steps[Claimed]:
+    runs: list[Run] = []
+    next_ready: list[int] = []
+    for priority, queue in (yield from _levels(queues)):
+        room = seats - len(runs)
+        if room > 0:
+            rows = yield Ask("ready_runs", (queue, priority, now, room))
+            runs += map(run_of, rows)
+            started = [(row[15] + 1, worker, now, lease_until, row[0], row[1]) for row in rows]
+            if started:
+                yield Many("start_runs", started)
+        ((earliest,),) = yield Ask("next_ready", (queue, priority))
+        next_ready += [] if earliest is None else [earliest]
+    claims = yield from _claims(runs, specifications, worker, lease_until, now)
+    yield from add_events(of_claims((claim.run for claim in claims), now))
+    failpoint("claim.written")
+    return Claimed(claims, min(next_ready, default=None))
+
+
+def _levels(queues: Sequence[str]) -> Steps[list[tuple[int, str]]]:
+    """The priorities that wait in each queue, the highest first."""
+    levels = []
+    for queue in queues:
+        below = ANY_PRIORITY
+        while True:
+            ((priority,),) = yield Ask("top_priority", (queue, below))
+            if priority is None:
+                break
+            levels.append((priority, queue))
+            below = priority
+    return sorted(levels, key=lambda level: -level[0])
+
+
+def _claims(
+    runs: Sequence[Run], specifications: Specifications, worker: str, lease_until: int, now: int
+) -> Steps[list[Claim]]:
+    """What the worker needs to know of the runs that are now its own."""
+    if not runs:
+        return []
+    rows = yield Ask("callers", (sorted({run.schedule_id for run in runs}),))
+    owners = {row[0]: row[1:] for row in rows}
+    orphans = [run for run in runs if run.schedule_id not in owners]
+    yield from skip_orphans(orphans, now)
+    runs = [run for run in runs if run.schedule_id in owners]
+    wanted = {(run.schedule_id, run.version): owners[run.schedule_id][0] for run in runs}
+    found = yield from specifications.read(wanted)
+    claims = []
+    for run in runs:
+        mine = run._replace(
+            state=State.RUNNING,
+            attempt=run.attempt + 1,
+            worker=worker,
+            started_at=now,
+            lease_until=lease_until,
+        )
+        specification = found[run.schedule_id, run.version]
+        claims.append(Claim._make((mine, specification, *owners[run.schedule_id])))
+    return claims
+
+
+def renew_leases(
+    worker: str, held: Sequence[Run], lease_until: int
+) -> Steps[Mapping[str, Reason | None]]:
+    wanted = [(run.schedule_id, run.number, run.attempt) for run in held]
+    rows = yield Ask("renew_leases", (lease_until, worker, wanted))
+    return {f"{schedule_id}-{number}": reason_of(cancel) for schedule_id, number, cancel in rows}
+
+
+def settle_runs(
+    specifications: Specifications,
+    worker: str,
+    outcomes: Sequence[tuple[Run, Outcome]],
+    decide: DecideSettlements,
+    now: int,
+) -> Steps[Settled]:
+    schedules = yield from _schedules_of([run for run, _ in outcomes], specifications)
+    wanted = [(run.schedule_id, run.number, run.attempt) for run, _ in outcomes]
+    rows = yield Ask("held_leases", (wanted, worker))
+    mine = {(row[0], row[1]): row[2:] for row in rows}
+    current, fenced = [], []
+    for run, outcome in outcomes:
+        lease = mine.pop((run.schedule_id, run.number), None)
+        if lease is None:
+            fenced.append(run)
+            continue
+        cancel, scope = lease
+        if cancel is not None or scope != run.scope:
+            run = run._replace(cancel=reason_of(cancel), scope=scope)  # noqa: PLW2901
+        current.append((run, outcome))
+    settled, next_wake = yield from _settle(specifications, current, schedules, decide, now)
+    return Settled(settled, fenced, next_wake)
+
+
+def rescue_runs(
+    specifications: Specifications, now: int, limit: int, decide: DecideSettlements
+) -> Steps[Rescued]:
+    lapsed = [run_of(row) for row in (yield Ask("lapsed_runs", (now, limit)))]
+    lost = [(run, Outcome(Ending.LOST, now, _worker_lost(run))) for run in lapsed]
+    schedules = yield from _schedules_of(lapsed, specifications)
+    settled, next_wake = yield from _settle(specifications, lost, schedules, decide, now)
+    ((next_lease_end,),) = yield Ask("next_lease_end")
+    return Rescued(settled, next_lease_end, next_wake)
+
+
+def _worker_lost(run: Run) -> str:
+    return f"worker {run.worker} was lost: its lease was not renewed"
+
+
+def _schedules_of(
+    runs: Sequence[Run], specifications: Specifications
+) -> Steps[Mapping[int, Schedule]]:
+    if not runs:
+        return {}
+    rows = yield Ask("schedules_by_ids", (sorted({run.schedule_id for run in runs}),))
+    schedules = yield from read_schedules(rows, specifications)
+    return {schedule.id: schedule for schedule in schedules}
+
+
+def _settle(
+    specifications: Specifications,
+    outcomes: Sequence[tuple[Run, Outcome]],
+    schedules: Mapping[int, Schedule],
+    decide: DecideSettlements,
+    now: int,
+) -> Steps[tuple[Sequence[Run], int | None]]:
+    """The schedules of these runs are locked; gates and held runs are read now."""
+    if not outcomes:
+        return [], None
+    keys = {
+        (run.schedule_id, run.version): schedules[run.schedule_id].key
+        if run.schedule_id in schedules
+        else ""
+        for run, _ in outcomes
+    }
+    found = yield from specifications.read(keys)
+    ended = [
+        Ended(run, found[run.schedule_id, run.version], outcome)  # type: ignore[arg-type]
+        for run, outcome in outcomes
+    ]
+    locks = {run.gate for run, _ in outcomes if run.gate is not None}
+    for run, specification, _ in ended:
+        if not isinstance(specification, Unreadable):
+            locks.update(specification.lock_keys(run.schedule_id))
+    gates = yield from read_gates(locks, now)
+    held = yield from read_held_heads({run.scope for run, _ in outcomes})
+    decided = decide(ended, schedules, gates, held, now)
+    yield from carry_out_settlements(decided, schedules, now)
+    wakes = [each.schedule.wake_at for each in decided.settlements]
+    woken = any(each.wakes is not None for each in decided.settlements)
+    next_wake = min((wake for wake in wakes if wake is not None), default=None)
+    runs = [*(each.run for each in decided.settlements), *decided.abandoned]
+    return runs, now if woken else next_wake
+
+
+def add_output(chunks: Sequence[Chunk]) -> Steps[None]:
+    yield Many("add_output", chunks)
+    failpoint("output.written")
+
+
+def add_schedules(
+    specifications: Specifications, new: Sequence[NewSchedule], decide: DecideNew, now: int
+) -> Steps[Sequence[Schedule]]:
+    if not new:
+        return []
+    rows = yield Ask("taken_keys", ([each.key for each in new],))
+    if rows:
+        taken = ", ".join(f'"{key}"' for (key,) in rows[:5])
+        raise Conflict(f"the key {taken} is taken; use another, or delete that schedule first")
+    ((last,),) = yield Ask("take_numbers", (len(new), "schedules"))
+    ((active,),) = yield Ask("count_active", (0,))
+    made: list[Schedule] = []
+    for identity, each in enumerate(new, last - len(new) + 1):
+        made.append(decide(identity, each, active))
+        active += 1
+    rows = [new_schedule_row(made[i], each, now) for i, each in enumerate(new)]
+    yield Many("add_schedules", rows)
+    yield from add_specifications(made, specifications, now)
+    yield from add_events(of_new_schedules([each.key for each in made], now))
+    return made
+
+
+def count_owned(owner: str) -> Steps[int]:
+    ((count,),) = yield Ask("count_owned", (owner,))
+    return int(count)
+
+
+def change_schedule(
+    specifications: Specifications,
+    schedule_id: int,
+    decide: DecidePlans,
+    now: int,
+    scope: str | None,
+) -> Steps[Plans]:
+    rows = yield Ask("schedule_by_id", (schedule_id,))
+    if not rows:
+        raise NotFound(f"there is no schedule {schedule_id}; `quarterjack list` shows all")
+    (schedule,) = yield from read_schedules(rows, specifications)
+    return (yield from changed(specifications, schedule, decide, now, scope))
+
+
+def changed(
+    specifications: Specifications,
+    schedule: Schedule,
+    decide: DecidePlans,
+    now: int,
+    scope: str | None = None,
+) -> Steps[Plans]:
+    """One schedule after what a person decided; an operation sees all open runs."""
+    scopes = set() if scope is None else {scope}
+    if not isinstance(schedule.specification, Unreadable):
+        scopes.add(schedule.specification.scope(schedule.id))
+    facts = yield from read_facts([schedule], now, scopes=scopes)
+    plans = decide(facts, now)
+    yield from carry_out_plans(plans, {schedule.id: schedule}, specifications, now)
+    if plans.outage != facts.outage or plans.pace != facts.pace:
+        last_look = facts.last_look or now
+        yield Many("put_planning", [planning_row(last_look, plans.outage, plans.pace)])
+    return plans
+
+
+def take_notices(limit: int) -> Steps[Sequence[Notice]]:
+    rows = yield Ask("unsent_notices", (limit,))
+    return [Notice._make((*row[:3], from_json(row[3]), row[4])) for row in rows]
+
+
+def mark_sent(notices: Sequence[Notice], now: int) -> Steps[None]:
+    yield Many("mark_sent", [(now, notice.id) for notice in notices])
+
+
+def note_zone_data(version: str, now: int) -> Steps[bool]:
+    rows = yield Ask("fact", ("zone_data",))
+    if rows and rows[0][0] == version:
+        return False
+    yield Ask("put_fact", ("zone_data", version))
+    if not rows:
+        return False
+    yield Ask("wake_all", (now,))
+    return True
