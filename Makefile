@@ -12,7 +12,7 @@ SEED ?= 1
 EXAMPLES ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules fuzz oracle properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine fuzz oracle properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -41,10 +41,8 @@ endef
 .venv-%/ready: pyproject.toml requirements-%.lock
 	$(call install,.venv-$*,requirements-$*.lock)
 
-up: .venv/ready  ## show what there is: the command line at work
-	@$(BIN)/quarterjack explain "30 2 * * 1-5" --timezone America/New_York
-	@echo
-	@$(BIN)/quarterjack next 90m --count 3
+up: .venv/ready  ## start the example on SQLite; Ctrl-C ends it
+	@$(BIN)/quarterjack up examples/quarterjack.yaml
 
 test: check  ## all checks, then all tests, with coverage
 	@rm -f .coverage .coverage.*
@@ -61,13 +59,16 @@ check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/lint-imports --no-logo | tail -n 3
 	@$(BIN)/pytest -q -p no:cacheprovider tests/tidy
 
-bench: bench-times bench-rules  ## every benchmark
+bench: bench-times bench-rules bench-engine  ## every benchmark
 
 bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APScheduler and celery
 	@.venv-bench/bin/python bench/times.py
 
 bench-rules: .venv/ready  ## what it costs to plan and settle 10,000 schedules
 	@$(BIN)/python bench/rules.py
+
+bench-engine: .venv/ready  ## the store and the engine on this disk, beside the floor of SQLite
+	@$(BIN)/python bench/engine.py
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
 	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)

@@ -10,8 +10,8 @@ from hypothesis import settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
+from quarterjack.app import RealWorld
 from quarterjack.cli import commands
-from quarterjack.clock import SystemClock
 
 # The same examples each time, and no deadline: a slow machine is not a fault of the code.
 settings.register_profile("suite", deadline=None, derandomize=True)
@@ -24,7 +24,7 @@ def run_console(example: Example) -> None:
         command, _, expected = block.partition("\n")
         program, *arguments = shlex.split(command)
         assert program == "quarterjack", f"only our own commands are shown: {command}"
-        result = CliRunner().invoke(commands, arguments, obj=SystemClock())
+        result = CliRunner().invoke(commands, arguments, obj=RealWorld())
         assert result.output.rstrip() == expected.rstrip(), f"{command} prints:\n{result.output}"
 
 

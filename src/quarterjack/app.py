@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from typing import Any
+
 from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
 
 
+class RealWorld(SystemClock):
+    """What a command cannot do by itself. The wiring is loaded for what needs it."""
+
+    environment: Mapping[str, str] = os.environ
+
+    def up(self, *what: Any, **options: Any) -> None:
+        from quarterjack.wiring import up
+
+        up(self, *what, **options)
+
+
 def main() -> None:
     """`quarterjack`, and its alias `qj`."""
-    commands(obj=SystemClock(), prog_name="quarterjack")
+    commands(obj=RealWorld(), prog_name="quarterjack")

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from quarterjack.errors import Invalid
+from quarterjack.errors import Invalid, QuarterjackError
 from quarterjack.times import zone
 from quarterjack.times.instants import MICROSECOND, to_datetime, to_text
 
@@ -55,15 +55,16 @@ def local_text(instant: int, timezone_name: str) -> str:
     return f"{wall:%a} {shown} {local.isoformat().removeprefix(wall.isoformat())}"
 
 
-def exit_on_invalid(command: Callable[..., None]) -> Callable[..., None]:
-    """Bad input is told on standard error, and the program ends with 2."""
+def exit_on_error(command: Callable[..., None]) -> Callable[..., None]:
+    """What is wrong is told on standard error. Bad input ends the program with 2, all else
+    with 1."""
 
     @functools.wraps(command)
     def told(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except Invalid as error:
+        except QuarterjackError as error:
             print_styled(f"error: {error}", "red", to_stderr=True)
-            sys.exit(2)
+            sys.exit(2 if isinstance(error, Invalid) else 1)
 
     return told

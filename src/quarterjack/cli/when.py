@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from quarterjack.cli.printing import (
-    exit_on_invalid,
+    exit_on_error,
     local_text,
     print_json,
     print_styled,
     print_table,
 )
-from quarterjack.clock import SystemClock
+from quarterjack.cli.world import World
 from quarterjack.times import Recurrence, parse, slots_between, warnings
 from quarterjack.times.cron_text import DIALECTS
 from quarterjack.times.describe import field_phrases
@@ -49,9 +49,9 @@ def _asks_when(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--count", default=5, show_default=True, type=click.IntRange(1, COUNT_MAX))
 @click.option("--until", metavar="T", help="RFC 3339; none later than this.")
 @click.pass_obj
-@exit_on_invalid
+@exit_on_error
 def next_command(
-    clock: SystemClock,
+    world: World,
     expr: str,
     after: str | None,
     count: int,
@@ -63,7 +63,7 @@ def next_command(
 
     EXPR is cron ("0 9 * * 1-5", "@daily"), an interval ("5m", "1d", "monthly") or an instant.
     """
-    start = _start(clock, after)
+    start = _start(world, after)
     recurrence = _read(expr, start, **words)
     last = LATEST if until is None else read_instant(until, "until")
     slots = list(islice(slots_between(recurrence.slots, start, last), count))
@@ -83,12 +83,12 @@ def next_command(
 @click.command("explain")
 @_asks_when
 @click.pass_obj
-@exit_on_invalid
+@exit_on_error
 def explain_command(
-    clock: SystemClock, expr: str, after: str | None, as_json: bool, **words: Any
+    world: World, expr: str, after: str | None, as_json: bool, **words: Any
 ) -> None:
     """Say what EXPR means, field by field, and what to beware of."""
-    start = _start(clock, after)
+    start = _start(world, after)
     recurrence = _read(expr, start, **words)
     fields = field_phrases(recurrence.fields) if isinstance(recurrence, WallRecurrence) else []
     slots = list(islice(slots_between(recurrence.slots, start, LATEST), 5))
@@ -115,8 +115,8 @@ def explain_command(
         print_styled(f"! {caution}", "yellow")
 
 
-def _start(clock: SystemClock, after: str | None) -> int:
-    return clock.now() if after is None else read_instant(after, "after")
+def _start(world: World, after: str | None) -> int:
+    return world.now() if after is None else read_instant(after, "after")
 
 
 def _read(

@@ -1,0 +1,1 @@
+"""The HTTP door. Today it answers whether the program lives and is ready: `health`."""

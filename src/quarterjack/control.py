@@ -1,0 +1,33 @@
+"""Control: what a person may ask of a running or resting service."""
+
+from __future__ import annotations
+
+from quarterjack import rules
+from quarterjack.rules import Facts, Limits, Plans
+from quarterjack.store.contract import Store
+from quarterjack.telemetry.logs import log, told
+
+_BATCH = 500
+
+
+async def recover(store: Store, limits: Limits, now: int) -> int:
+    """What a crash left behind goes on: attempts whose worker is gone, and slots that came due
+    meanwhile. How many runs that makes ready; none, if it is asked again. What is paused or
+    finished is left alone, and an unexpired lease is never taken."""
+
+    def decide(facts: Facts, at: int) -> Plans:
+        return rules.plan(facts._replace(limits=limits), at)
+
+    count = 0
+    while True:
+        rescued = await store.rescue_runs(now, _BATCH, rules.settle)
+        count += sum(run.state in rules.WAITING for run in rescued.lost)
+        if len(rescued.lost) < _BATCH:
+            break
+    while True:
+        planned = await store.plan_due(now, _BATCH, decide)
+        count += planned.added
+        if planned.looked_at < _BATCH:
+            break
+    log.info("recovered %s", told(runs=count))
+    return count

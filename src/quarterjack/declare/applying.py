@@ -1,0 +1,107 @@
+"""Applying: the store becomes equal to a declaration in one transaction, and the log says what
+changed, field by field. History, counters and an operator's pause are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from quarterjack import rules
+from quarterjack.declare.declaration import Declaration
+from quarterjack.errors import Conflict, InvalidSpecification, Problems
+from quarterjack.rules import Facts, Limits, Plans, Schedule, Specification, Status, Unreadable
+from quarterjack.store.contract import Store
+from quarterjack.store.values import DeclarationRules, Difference, NewSchedule, Stored
+from quarterjack.telemetry.logs import log, told
+
+ORIGIN = "declaration"
+
+
+async def apply(store: Store, declaration: Declaration, now: int) -> Difference:
+    """Make the store equal to the declaration."""
+    limits = declaration.limits
+    laws = DeclarationRules(
+        create=partial(_create, limits, now),
+        edit=partial(_edit, limits),
+        delete=partial(rules.delete, though_running=True),
+    )
+    owner, keys = declaration.settings.name, list(declaration.schedules)
+    compare = partial(difference, declaration, now)
+    return await store.declare_schedules(owner, keys, compare, laws, now)
+
+
+def difference(declaration: Declaration, now: int, stored: Sequence[Stored]) -> Difference:
+    """What has to be added, changed and removed. What is new is judged as of now."""
+    owner = declaration.settings.name
+    live = {each.schedule.key: each for each in stored if each.deleted_at is None}
+    gone = {each.schedule.key: each for each in stored if each.deleted_at is not None}
+    _refuse_others(declaration, live)
+    problems = Problems(InvalidSpecification)
+    added: list[NewSchedule] = []
+    changed: list[tuple[int, Specification]] = []
+    for key in declaration.schedules:
+        with problems:
+            wanted = declaration.specification(key, None)
+            if key not in live and not _is_spent(gone.get(key), wanted):
+                judged = declaration.specification(key, now)
+                added.append(NewSchedule(key, judged, owner, ORIGIN))
+                log.info("schedule added %s", told(schedule=key))
+            elif key in live and not _is_same(live[key].schedule, wanted):
+                judged = declaration.specification(key, now)
+                changed.append((live[key].schedule.id, judged))
+                _tell_changes(live[key].schedule, judged)
+    removed = [
+        each.schedule.id
+        for key, each in live.items()
+        if each.owner == owner and key not in declaration.schedules
+    ]
+    for schedule_id in removed:
+        log.info("schedule removed %s", told(schedule=schedule_id))
+    problems.refuse_if_any(str(declaration.path))
+    return Difference(added, changed, removed)
+
+
+def _refuse_others(declaration: Declaration, live: Mapping[str, Stored]) -> None:
+    """A key belongs to whoever had it first."""
+    for key, each in live.items():
+        if each.owner != declaration.settings.name and key in declaration.schedules:
+            whose = f'the declaration "{each.owner}"' if each.owner else "people"
+            line = declaration.document.line("schedules", key)
+            remedy = "use another name, or delete that schedule first"
+            place = f"{declaration.path}:{line}"
+            raise Conflict(f'{place}: schedule "{key}" belongs to {whose}; {remedy}')
+
+
+def _is_same(schedule: Schedule, wanted: Specification) -> bool:
+    """An invalid one is tried again."""
+    if schedule.status is Status.INVALID or isinstance(schedule.specification, Unreadable):
+        return False
+    return schedule.specification.configuration_hash == wanted.configuration_hash
+
+
+def _is_spent(gone: Stored | None, wanted: Specification) -> bool:
+    """Has this very schedule fired, and been deleted after its run?"""
+    if gone is None or not wanted.delete_after_run or gone.schedule.last_fired_at is None:
+        return False
+    return _is_same(gone.schedule, wanted)
+
+
+def _tell_changes(schedule: Schedule, wanted: Specification) -> None:
+    stored = schedule.specification
+    before = {} if isinstance(stored, Unreadable) else stored.to_json()
+    after = wanted.to_json()
+    for field in sorted(before.keys() | after.keys()):
+        if before.get(field) != after.get(field):
+            was, becomes = before.get(field), after.get(field)
+            facts = told(schedule=schedule.key, field=field, was=was, becomes=becomes)
+            log.info("schedule changed %s", facts)
+
+
+def _create(limits: Limits, now: int, identity: int, new: NewSchedule, active: int) -> Schedule:
+    return rules.create(identity, new.key, new.specification, now, active=active, limits=limits)
+
+
+def _edit(
+    limits: Limits, facts: Facts, specification: Specification, now: int, active: int
+) -> Plans:
+    return rules.edit(facts._replace(limits=limits), specification, now, active=active)

@@ -1,0 +1,160 @@
+"""Declaration: the settings and schedules that a file declares, or every problem at once, each with
+its file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quarterjack.config import Settings
+from quarterjack.declare.yaml_file import Document, read_yaml
+from quarterjack.engine.node import Manner
+from quarterjack.engine.worker import Seats
+from quarterjack.errors import Invalid, InvalidSpecification, Problems
+from quarterjack.rules import (
+    AS_A_SETTING,
+    Limits,
+    Retention,
+    Specification,
+    read_limits,
+    read_specification,
+)
+from quarterjack.rules.plain import plain_label
+from quarterjack.store.sqlite_file import DURABILITIES
+from quarterjack.times.durations import read_duration
+from quarterjack.times.instants import SECOND
+from quarterjack.times.reading import read_whole_number
+
+_FIELDS = frozenset(Settings._fields) | {"schedules"}
+_LEASES = (SECOND, 3600 * SECOND)
+_NO_PRESET: Mapping[str, Any] = {}
+
+
+class Declaration(NamedTuple):
+    """All that a file says."""
+
+    path: Path
+    settings: Settings
+    limits: Limits
+    schedules: Mapping[str, Mapping[str, Any]]
+    document: Document
+
+    def specification(self, key: str, now: int | None) -> Specification:
+        """One of its schedules; with `now` it is judged as a new one."""
+        settings = self.settings
+        defaults = dict(settings.defaults)
+        if settings.timezone is not None:
+            defaults.setdefault("timezone", settings.timezone)
+        try:
+            return read_specification(
+                self.schedules[key],
+                key=key,
+                now=now,
+                preset=settings.preset,
+                defaults=defaults,
+                limits=self.limits,
+            )
+        except Invalid as error:
+            line = self.document.line("schedules", key)
+            raise error.within(f"{self.path}:{line}") from None
+
+    def manner(self, worker: str) -> Manner:
+        """How a node of this declaration works."""
+        settings = self.settings
+        lease = read_duration(settings.lease, "lease")
+        grace = read_duration(settings.grace, "grace")
+        seats = Seats(worker, tuple(settings.queues), settings.workers, lease)
+        return Manner(seats, self.limits, _retention(settings.retention), grace / SECOND)
+
+
+def read_declaration(path: Path) -> Declaration:
+    """The declaration in this file, with every problem of it told at once."""
+    document = read_yaml(path)
+    problems = Problems(InvalidSpecification)
+    said = {name: value for name, value in document.values.items() if value is not None}
+    for name in said:
+        if name not in _FIELDS:
+            with problems:
+                near = get_close_matches(str(name), sorted(_FIELDS), n=1)
+                remedy = f"did you mean {near[0]}?" if near else f"use {', '.join(sorted(_FIELDS))}"
+                line = f"line {document.line(str(name))}"
+                raise InvalidSpecification.because(f"{line}:", name, "is no setting", remedy)
+    schedules = said.pop("schedules", {})
+    with problems:
+        if not isinstance(schedules, dict):
+            raise _wrong("schedules", schedules, "is no mapping", "write a name, and fields below")
+    settings = Settings(**{name: said[name] for name in said if name in Settings._fields})
+    limits = Limits()
+    for check in (_check_words, _check_numbers):
+        with problems:
+            check(settings)
+    with problems:
+        preset = AS_A_SETTING.get(settings.preset or "", _NO_PRESET)
+        limits = read_limits(settings.limits, preset.get("limits", Limits()))
+    if problems.found:
+        raise InvalidSpecification(str(path), problems.found)
+    declaration = Declaration(path, settings, limits, schedules, document)
+    _check_schedules(declaration)
+    return declaration
+
+
+def _check_words(settings: Settings) -> None:
+    plain_label(settings.name, "name")
+    if settings.durability not in DURABILITIES:
+        raise _wrong("durability", settings.durability, "is unknown", "use full or normal")
+    if not isinstance(settings.defaults, dict):
+        raise _wrong("defaults", settings.defaults, "is no mapping", "write fields and values")
+    queues = settings.queues
+    if not isinstance(queues, list | tuple) or not queues:
+        raise _wrong("queues", queues, "is no list of names", "write [default]")
+    for queue in queues:
+        plain_label(queue, "queues")
+
+
+def _check_numbers(settings: Settings) -> None:
+    read_whole_number(settings.workers, 1, 10_000, "workers")
+    read_duration(settings.grace, "grace")
+    lease, (least, most) = read_duration(settings.lease, "lease"), _LEASES
+    if not least <= lease <= most:
+        raise _wrong("lease", settings.lease, "is outside 1s to 1h", "use 10s")
+    _retention(settings.retention)
+
+
+def _retention(said: Mapping[str, Any]) -> Retention:
+    """`{run_age: 90d, run_count: 10000, ...}`; `none` keeps for ever."""
+    if not isinstance(said, dict):
+        raise _wrong("retention", said, "is no mapping", "write run_age: 90d, and so on")
+    read: dict[str, int | None] = {}
+    for name, value in said.items():
+        if name not in Retention._fields:
+            remedy = f"use {', '.join(Retention._fields)}"
+            raise _wrong(f"retention.{name}", value, "is unknown", remedy)
+        if value == "none":
+            read[name] = None
+        elif name == "run_count":
+            read[name] = read_whole_number(value, 1, 100_000_000, "retention.run_count")
+        else:
+            read[name] = read_duration(value, f"retention.{name}")
+    return Retention()._replace(**read)
+
+
+def _check_schedules(declaration: Declaration) -> None:
+    """All of them, before anything is changed."""
+    problems = Problems(InvalidSpecification)
+    queues = declaration.settings.queues
+    for key in declaration.schedules:
+        with problems:
+            plain_label(key, "schedule")
+            specification = declaration.specification(key, None)
+            if specification.queue not in queues:
+                remedy = f"use one of {', '.join(queues)}, or add it to queues"
+                raise _wrong(
+                    f'schedule "{key}": queue', specification.queue, "is not declared", remedy
+                )
+    problems.refuse_if_any(str(declaration.path))
+
+
+def _wrong(field: str, value: object, reason: str, remedy: str) -> InvalidSpecification:
+    return InvalidSpecification.because(field, value, reason, remedy)

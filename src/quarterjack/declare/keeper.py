@@ -1,0 +1,28 @@
+"""Keeper: a declared schedule whose row was removed from outside is made anew, from now on."""
+
+from __future__ import annotations
+
+from quarterjack.declare.applying import apply
+from quarterjack.declare.declaration import Declaration
+from quarterjack.rules import next_look
+from quarterjack.store.contract import Store
+from quarterjack.telemetry.logs import log, told
+
+
+class Keeper:
+    name = "keeper"
+
+    def __init__(self, store: Store, declaration: Declaration) -> None:
+        self._store = store
+        self._declaration = declaration
+        self._expected: int | None = None
+
+    async def step(self, now: int) -> int:
+        owner = self._declaration.settings.name
+        count = await self._store.count_owned(owner)
+        if count != self._expected:
+            changes = await apply(self._store, self._declaration, now)
+            if self._expected is not None and changes.added:
+                log.warning("schedules were gone, made anew %s", told(count=len(changes.added)))
+            self._expected = await self._store.count_owned(owner)
+        return next_look(now, None, self._declaration.limits)

@@ -1,0 +1,171 @@
+"""Executor: one attempt after another is acted on by its target, and ends in an outcome, however
+it ends: by itself, by its timeout, because it is cancelled, or because the worker stops."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from quarterjack.engine.output import CHUNK_BYTES, Output
+from quarterjack.failpoint import failpoint
+from quarterjack.rules import Ending, Outcome
+from quarterjack.rules.words import Word
+from quarterjack.store.values import Claim
+from quarterjack.targets.call import Answer, Call, Target
+from quarterjack.telemetry.logs import log, told
+from quarterjack.times.instants import SECOND
+
+GIVE_UP_SECONDS = 15
+"""After this, work that does not end when it is told to is left to itself."""
+_ERROR_MAX = 4000
+
+
+class Now(Protocol):
+    def now(self) -> int: ...
+
+
+class Cause(Word):
+    """Why an attempt is told to stop."""
+
+    TIMEOUT = "timeout"
+    CANCEL = "cancel"
+    HAND_BACK = "hand back"
+    FENCED = "fenced"
+
+
+class Attempting:
+    """An attempt under way."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+        self.run = claim.run
+        self.output = Output(claim.run)
+        self.cause: Cause | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.has_ended = False
+
+
+class Executor:
+    """Starts attempts and stops them; whoever started one is told how it ended, once."""
+
+    def __init__(
+        self,
+        targets: Mapping[str, Target],
+        clock: Now,
+        on_end: Callable[[Attempting, Outcome], None],
+        on_output: Callable[[], None],
+    ) -> None:
+        self._targets = targets
+        self._clock = clock
+        self._on_end = on_end
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+
+    def start(self, claim: Claim) -> Attempting:
+        attempting = Attempting(claim)
+        attempting.task = self._loop.create_task(self._act(attempting))
+        return attempting
+
+    def stop(self, attempting: Attempting, cause: Cause) -> None:
+        """Ask it to end. The first cause counts, unless the attempt is not ours any more."""
+        if attempting.task is None or attempting.has_ended:
+            return
+        if attempting.cause is None or cause is Cause.FENCED:
+            attempting.cause = cause
+            attempting.task.cancel()
+            self._set_timer(attempting, GIVE_UP_SECONDS, self._give_up)
+
+    async def _act(self, attempting: Attempting) -> None:
+        claim = attempting.claim
+        try:
+            specification = claim.specification
+            timeout = specification.timeout
+            if timeout is not None:
+                self._set_timer(attempting, timeout / SECOND, self._time_out)
+            target = self._targets.get(specification.target.kind)
+            if target is None:
+                kind = specification.target.kind
+                answer = Answer(f"targets of kind {kind} are not known to this worker")
+            else:
+                failpoint("launch.before")
+                answer = await target.act(self._call(attempting))
+            failpoint("attempt.ended")
+        except asyncio.CancelledError:
+            outcome = self._stopped(attempting)
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            # What the work raises is its answer, and must not end the worker.
+            attempting.output.write(traceback.format_exc().encode(errors="replace"))
+            told_as = f"{type(error).__name__}: {error}"[:_ERROR_MAX]
+            outcome = Outcome(Ending.FAILED, self._clock.now(), told_as)
+        else:
+            ending = Ending.SUCCEEDED if answer.error is None else Ending.FAILED
+            outcome = Outcome(
+                ending, self._clock.now(), answer.error, answer.result, answer.retryable
+            )
+        self._end(attempting, outcome)
+
+    def _call(self, attempting: Attempting) -> Call:
+        run, specification, key, last_success_at, owner = attempting.claim
+        return Call(
+            run.id,
+            run.schedule_id,
+            key,
+            specification.name,
+            run.slot,
+            run.attempt,
+            run.number,
+            specification.payload,
+            last_success_at,
+            owner,
+            specification.target.fields,
+            self._writer(attempting.output),
+        )
+
+    def _writer(self, output: Output) -> Callable[[bytes], None]:
+        def write(data: bytes) -> None:
+            was_empty = not output.waiting_bytes
+            output.write(data)
+            if was_empty or output.waiting_bytes > CHUNK_BYTES:
+                self._on_output()
+
+        return write
+
+    def _stopped(self, attempting: Attempting) -> Outcome:
+        now, cause, run = self._clock.now(), attempting.cause, attempting.run
+        if cause is Cause.TIMEOUT:
+            seconds = (attempting.claim.specification.timeout or 0) / SECOND
+            return Outcome(Ending.TIMED_OUT, now, f"it took longer than its {seconds:g} s")
+        if cause is Cause.CANCEL:
+            return Outcome(Ending.CANCELLED, now)
+        if cause is Cause.HAND_BACK:
+            why = f"worker {run.worker} was stopped"
+            return Outcome(Ending.LOST, now, why, handed_back=True)
+        if cause is Cause.FENCED:
+            return Outcome(Ending.LOST, now, "its lease was lost")
+        return Outcome(Ending.FAILED, now, "the work cancelled itself")
+
+    def _time_out(self, attempting: Attempting) -> None:
+        self.stop(attempting, Cause.TIMEOUT)
+
+    def _give_up(self, attempting: Attempting) -> None:
+        """It does not end though it was told to. Its seat is free; what it goes on doing is its
+        own, and changes no row."""
+        log.warning("work does not end when told to %s", told(run=attempting.run.id))
+        self._end(attempting, self._stopped(attempting))
+
+    def _end(self, attempting: Attempting, outcome: Outcome) -> None:
+        if attempting.timer is not None:
+            attempting.timer.cancel()
+        if not attempting.has_ended:
+            attempting.has_ended = True
+            self._on_end(attempting, outcome)
+
+    def _set_timer(
+        self, attempting: Attempting, seconds: float, then: Callable[[Attempting], None]
+    ) -> None:
+        if attempting.timer is not None:
+            attempting.timer.cancel()
+        attempting.timer = self._loop.call_later(seconds, then, attempting)

@@ -1,0 +1,124 @@
+"""Node: the processes of one program, kept stepping together until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from quarterjack.engine.loop import Loop, Process
+from quarterjack.engine.notifier import Notifier
+from quarterjack.engine.planner import Planner
+from quarterjack.engine.pruner import Pruner
+from quarterjack.engine.recorder import Recorder
+from quarterjack.engine.renewer import Renewer
+from quarterjack.engine.rescuer import Rescuer
+from quarterjack.engine.timekeeper import Clock, Timekeeper
+from quarterjack.engine.worker import Seats, Worker
+from quarterjack.rules import Limits, Retention
+from quarterjack.store.contract import Store
+from quarterjack.targets.call import Target
+from quarterjack.telemetry.logs import log, told
+
+GRACE_SECONDS = 10.0
+"""How long work may go on after the program was told to stop."""
+HANDING_BACK_SECONDS = 20.0
+_TO_THE_END = {"worker", "renewer", "recorder", "notifier"}
+"""Needed until the last run is settled."""
+
+
+class Manner(NamedTuple):
+    """How a node works."""
+
+    seats: Seats
+    limits: Limits = Limits()
+    retention: Retention = Retention()
+    grace_seconds: float = GRACE_SECONDS
+
+
+class Node:
+    def __init__(
+        self, store: Store, targets: Mapping[str, Target], clock: Clock, manner: Manner
+    ) -> None:
+        seats = manner.seats
+        self._store = store
+        self._targets = targets
+        self._grace_seconds = manner.grace_seconds
+        self._worker = Worker(store, targets, clock, seats, self.hint)
+        self._renewer = Renewer(store, self._worker, seats)
+        processes: list[Process] = [
+            self._renewer,
+            Planner(store, manner.limits, self.hint, self.ask_leases),
+            self._worker,
+            Recorder(store, self._worker),
+            Rescuer(store, seats.lease * 3 // 10, self.hint),
+            Notifier(store),
+            Pruner(store, manner.retention),
+            Timekeeper(clock, self.hint_all),
+        ]
+        self._loops = {process.name: Loop(process, store) for process in processes}
+        self._told_to_stop = asyncio.Event()
+
+    def add(self, process: Process) -> None:
+        """One more that is kept stepping with the others."""
+        self._loops[process.name] = Loop(process, self._store)
+
+    def hint(self, name: str) -> None:
+        self._loops[name].hint()
+
+    def ask_leases(self) -> None:
+        """An attempt may be asked to stop: the answer to a renewal tells."""
+        self._renewer.asks_at_once = True
+        self.hint("renewer")
+
+    def hint_all(self) -> None:
+        """Somebody else wrote, or the clock jumped: everybody looks."""
+        self.ask_leases()
+        for name in self._loops:
+            self.hint(name)
+
+    def stop(self) -> None:
+        """Finish what is under way. Told twice, hand it back at once."""
+        if self._told_to_stop.is_set():
+            self._worker.hand_back()
+        self._told_to_stop.set()
+
+    def problems(self) -> list[str]:
+        """Why it is not ready; nothing, if it is."""
+        found = [f"{name}: {loop.problem}" for name, loop in self._loops.items() if loop.problem]
+        return ["it is stopping"] if self._told_to_stop.is_set() else found
+
+    async def run(self) -> None:
+        """Until it is told to stop, and then until its work has ended or is handed back."""
+        tasks = {name: asyncio.create_task(loop.run()) for name, loop in self._loops.items()}
+        watching = asyncio.create_task(self._store.watch(self.hint_all))
+        try:
+            await self._told_to_stop.wait()
+            log.info("stopping %s", told(running=len(self._worker.running)))
+            await self._wind_down(tasks)
+        finally:
+            watching.cancel()
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(watching, *tasks.values(), return_exceptions=True)
+            for target in self._targets.values():
+                await target.close()
+
+    async def _wind_down(self, tasks: Mapping[str, asyncio.Task[None]]) -> None:
+        """No new claims; work gets its grace, and is handed back after it."""
+        self._worker.drain()
+        for name in [name for name in tasks if name not in _TO_THE_END]:
+            self._loops[name].stop()
+            await tasks[name]
+        if not await self._has_settled(self._grace_seconds):
+            self._worker.hand_back()
+            await self._has_settled(HANDING_BACK_SECONDS)
+
+    async def _has_settled(self, seconds: float) -> bool:
+        """Has everything that this worker holds been settled within that time?"""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._worker.has_settled()
+        except TimeoutError:
+            return False
+        return True

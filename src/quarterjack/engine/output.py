@@ -1,0 +1,72 @@
+"""Output: what an attempt puts out, in chunks; of a lot of it the head and the tail are kept, so
+that memory and database stay small whatever the work does."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from quarterjack.rules import Run
+from quarterjack.store.values import Chunk
+
+CHUNK_BYTES = 64 * 1024
+HEAD_BYTES = TAIL_BYTES = 512 * 1024
+
+
+class Output:
+    """Of one attempt."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._sequence = 0
+        self._head = bytearray()
+        self._head_left = HEAD_BYTES
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._left_out = 0
+        self._unstored: list[Chunk] = []
+
+    def write(self, data: bytes) -> None:
+        head, rest = data[: self._head_left], data[self._head_left :]
+        self._head += head
+        self._head_left -= len(head)
+        if rest:
+            self._tail.append(rest)
+            self._tail_bytes += len(rest)
+        while self._tail_bytes > TAIL_BYTES:
+            surplus = self._tail_bytes - TAIL_BYTES
+            oldest = self._tail.popleft()
+            if len(oldest) > surplus:
+                self._tail.appendleft(oldest[surplus:])
+            gone = min(len(oldest), surplus)
+            self._tail_bytes -= gone
+            self._left_out += gone
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much of the head has not been given to be stored yet."""
+        return len(self._head)
+
+    def unstored(self, now: int, *, at_end: bool = False) -> list[Chunk]:
+        """What is to be stored now; the tail only at the end, for until then it changes. It is
+        given again until `stored` says that it is safe."""
+        data = bytes(self._head)
+        self._head.clear()
+        if at_end:
+            if self._left_out:
+                data += f"\n[{self._left_out} bytes are left out here]\n".encode()
+            data += b"".join(self._tail)
+            self._tail.clear()
+        for start in range(0, len(data), CHUNK_BYTES):
+            self._unstored.append(self._chunk(data[start : start + CHUNK_BYTES], now))
+        return list(self._unstored)
+
+    def stored(self, chunks: Sequence[Chunk]) -> None:
+        """These are safe."""
+        last = max((chunk.sequence for chunk in chunks), default=-1)
+        self._unstored = [chunk for chunk in self._unstored if chunk.sequence > last]
+
+    def _chunk(self, data: bytes, now: int) -> Chunk:
+        run, sequence = self._run, self._sequence
+        self._sequence += 1
+        return Chunk(run.schedule_id, run.number, run.attempt, sequence, now, data)

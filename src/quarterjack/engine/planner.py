@@ -1,0 +1,82 @@
+"""Planner: due slots become runs. Any number of planners may step at once: each slot is added
+once, in the transaction that moves the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from quarterjack import rules
+from quarterjack.errors import StoreError
+from quarterjack.rules import Facts, Limits, Plans, next_look
+from quarterjack.store.contract import Store
+from quarterjack.telemetry.logs import log, told
+from quarterjack.times.zones import zone_data_version
+
+BATCH = 1000
+
+
+class Planner:
+    name = "planner"
+
+    def __init__(
+        self,
+        store: Store,
+        limits: Limits,
+        hint: Callable[[str], None],
+        ask_leases: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._limits = limits
+        self._hint = hint
+        self._ask_leases = ask_leases
+        self._knows_zones = False
+
+    async def step(self, now: int) -> int:
+        if not self._knows_zones:
+            await self._note_zones(now)
+        try:
+            planned = await self._store.plan_due(now, BATCH, self._decide)
+        except StoreError:
+            raise
+        except Exception as error:
+            log.error("planning one by one %s", told(because=error))
+            await self._plan_one_by_one(now)
+            return now
+        if planned.added:
+            self._hint("worker")
+        if planned.stops:
+            self._ask_leases()
+        if planned.looked_at:
+            self._hint("notifier")
+        if planned.looked_at == BATCH:
+            return now
+        return next_look(now, planned.next_wake, self._limits)
+
+    def _decide(self, facts: Facts, now: int) -> Plans:
+        return rules.plan(facts._replace(limits=self._limits), now)
+
+    async def _note_zones(self, now: int) -> None:
+        version = zone_data_version()
+        if await self._store.note_zone_data(version, now):
+            log.warning("zone data changed, slots are worked out anew %s", told(version=version))
+        self._knows_zones = True
+
+    async def _plan_one_by_one(self, now: int) -> None:
+        """Something in the batch cannot be carried out: whatever it is becomes invalid, and the
+        others go on."""
+        for schedule_id in await self._store.due_ids(now, BATCH):
+            try:
+                await self._store.change_schedule(schedule_id, self._decide, now)
+            except StoreError:
+                raise
+            except Exception as error:
+                why = f"{type(error).__name__}: {error}"
+                log.error("schedule is invalid %s", told(schedule=schedule_id, because=why))
+                invalidate = partial(_invalidate, why)
+                await self._store.change_schedule(schedule_id, invalidate, now)
+        self._hint("worker")
+
+
+def _invalidate(why: str, facts: Facts, now: int) -> Plans:
+    return rules.invalidate(facts, now, why)

@@ -1,0 +1,160 @@
+"""Worker: runs that are ready become attempts, and what becomes of them is settled.
+
+One step settles what has ended, claims what there are seats for, and starts it. Both are handed
+to the store together, so that a busy worker waits for one commit only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from quarterjack import rules
+from quarterjack.engine.executor import Attempting, Cause, Executor, Now
+from quarterjack.failpoint import failpoint
+from quarterjack.rules import Outcome
+from quarterjack.store.contract import Store
+from quarterjack.store.values import Claim, Claimed
+from quarterjack.targets.call import Target
+from quarterjack.telemetry.logs import log, told
+from quarterjack.times.instants import SECOND
+
+BATCH = 1000
+
+
+class Seats(NamedTuple):
+    """How much a worker takes on, of what, and for how long it is believed."""
+
+    worker: str
+    queues: Sequence[str] = ("default",)
+    count: int = 16  # type: ignore[assignment]  # not the method of a tuple
+    lease: int = 10 * SECOND
+
+
+class Worker:
+    name = "worker"
+
+    def __init__(
+        self,
+        store: Store,
+        targets: Mapping[str, Target],
+        clock: Now,
+        seats: Seats,
+        hint: Callable[[str], None],
+    ) -> None:
+        self._store = store
+        self._seats = seats
+        self._hint = hint
+        self._executor = Executor(
+            targets, clock, on_end=self._on_end, on_output=lambda: hint("recorder")
+        )
+        self.running: dict[str, Attempting] = {}
+        self.ended: list[tuple[Attempting, Outcome]] = []
+        """Not settled yet."""
+        self._settling: list[tuple[Attempting, Outcome]] = []
+        self._is_draining = False
+        self._changed = asyncio.Event()
+
+    async def step(self, now: int) -> int | None:
+        asked = [
+            asyncio.ensure_future(asking)
+            for asking in (*self._settlements(now), self._claimed(now))
+        ]
+        # In this order they reach the store, and so the claim sees what was settled.
+        *settling, claiming = asked
+        await asyncio.wait(asked)
+        claimed = Claimed((), None) if claiming.exception() else claiming.result()
+        for claim in claimed.claims:
+            self._start(claim)
+        if claimed.claims:
+            self._hint("renewer")
+            self._hint("rescuer")
+        self._note_settlements([each.exception() for each in settling])
+        for each in asked:
+            each.result()
+        return now if self.ended else claimed.next_ready
+
+    @property
+    def held(self) -> list[Attempting]:
+        """All that this worker answers for: what runs, and what is not settled yet."""
+        unsettled = [attempting for attempting, _ in (*self._settling, *self.ended)]
+        return [*self.running.values(), *unsettled]
+
+    def stop(self, attempting: Attempting, cause: Cause) -> None:
+        self._executor.stop(attempting, cause)
+
+    def drain(self) -> None:
+        """Take on nothing new."""
+        self._is_draining = True
+
+    async def has_settled(self) -> None:
+        """Until nothing is left that this worker answers for."""
+        while self.held:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def hand_back(self) -> None:
+        """Whatever still runs is stopped, and given to another worker."""
+        for attempting in list(self.running.values()):
+            log.info("handed back %s", told(run=attempting.run.id))
+            self._executor.stop(attempting, Cause.HAND_BACK)
+
+    def _free(self) -> int:
+        if self._is_draining:
+            return 0
+        return min(self._seats.count - len(self.running), BATCH)
+
+    def _settlements(self, now: int) -> list[Coroutine[Any, Any, Any]]:
+        """What is asked of the store for attempts that have ended: their output, their end."""
+        if not self.ended:
+            return []
+        self._settling, self.ended = self.ended[:BATCH], self.ended[BATCH:]
+        chunks = [
+            chunk
+            for attempting, _ in self._settling
+            for chunk in attempting.output.unstored(now, at_end=True)
+        ]
+        output = [self._store.add_output(chunks)] if chunks else []
+        return [*output, self._settle(now)]
+
+    async def _settle(self, now: int) -> None:
+        outcomes = [(attempting.run, outcome) for attempting, outcome in self._settling]
+        worker = self._seats.worker
+        settled = await self._store.settle_runs(worker, outcomes, rules.settle, now)
+        for run in settled.fenced:
+            log.warning("settled elsewhere, nothing written %s", told(run=run.id))
+        if settled.next_wake is not None:
+            self._hint("planner")
+        self._hint("notifier")
+
+    def _note_settlements(self, errors: Sequence[BaseException | None]) -> None:
+        """If the store was away, they are asked for again; twice does no harm."""
+        if any(errors):
+            self.ended = [*self._settling, *self.ended]
+        self._settling = []
+        self._changed.set()
+
+    async def _claimed(self, now: int) -> Claimed:
+        seats = self._free()
+        if not seats:
+            return Claimed((), None)
+        worker, queues, _, lease = self._seats
+        return await self._store.claim_runs(worker, queues, seats, now + lease, now)
+
+    def _start(self, claim: Claim) -> None:
+        run = claim.run
+        self.running[run.id] = self._executor.start(claim)
+        failpoint("launch.after")
+        if log.isEnabledFor(20):
+            log.info("started %s", told(run=run.id, schedule=claim.key, attempt=run.attempt))
+
+    def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
+        self.running.pop(attempting.run.id, None)
+        if attempting.cause is not Cause.FENCED:
+            self.ended.append((attempting, outcome))
+        if log.isEnabledFor(20):
+            run, key = attempting.run.id, attempting.claim.key
+            log.info("%s %s", outcome.ending, told(run=run, schedule=key, error=outcome.error))
+        self._changed.set()
+        self._hint("worker")
