@@ -8,6 +8,7 @@
     │   ├── WrongState      the schedule or run is in a state that does not allow it
     │   ├── Conflict        something else is in the way now; later it may work
     │   └── NotFound        there is no such schedule or run
+    ├── Violation           what was decided contradicts what is stored
     └── StoreError          the store did not do it
         ├── StoreAway       locked, full or slow: it is tried again
         └── StoreUnusable   it must not be used as it is: a person has to look
@@ -100,6 +101,11 @@ class Conflict(Refused):
 
 class NotFound(Refused):
     """No such schedule or run is known."""
+
+
+class Violation(QuarterjackError):
+    """What was decided contradicts what is stored, such as a slot that was planned before; nothing
+    was changed."""
 
 
 class StoreError(QuarterjackError):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from quarterjack.clock import process_name
-from quarterjack.errors import StoreAway, StoreError, StoreUnusable
+from quarterjack.errors import StoreAway, StoreError, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
 
 MIGRATIONS = Path(__file__).parent / "migrations" / "sqlite"
@@ -245,8 +245,10 @@ _UNUSABLE = {
 }
 
 
-def advised(error: Exception, path: Path) -> StoreError:
+def advised(error: Exception, path: Path) -> StoreError | Violation:
     """The same error in our words: what is wrong with which database, and what to do."""
+    if isinstance(error, apsw.ConstraintError):
+        return Violation(f"database {path}: {error}")
     for kind, (reason, remedy) in _AWAY.items():
         if isinstance(error, kind):
             return StoreAway(f"database {path}: {reason} ({error}); {remedy}")

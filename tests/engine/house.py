@@ -1,0 +1,236 @@
+"""The house with its lights on: the real store, planner, worker, renewer, rescuer and notifier,
+driven by their own wakes through a day that takes milliseconds. Only the clock is set by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from quarterjack import rules
+from quarterjack.engine.loop import Process
+from quarterjack.engine.notifier import Notifier
+from quarterjack.engine.planner import Planner
+from quarterjack.engine.pruner import Pruner
+from quarterjack.engine.recorder import Recorder
+from quarterjack.engine.renewer import Renewer
+from quarterjack.engine.rescuer import Rescuer
+from quarterjack.engine.worker import Seats, Worker
+from quarterjack.rules import Limits, PassedOver, Retention, Run, Schedule
+from quarterjack.store.rows import passed_of, run_of, schedule_of
+from quarterjack.targets.call import Call
+from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.times.instants import SECOND
+from rules.world import at
+from store.stored_world import SetClock, memory_store
+from store.stores import new
+
+T = TypeVar("T")
+
+
+class Failed(Exception):
+    """The work says no."""
+
+
+class House:
+    """Schedules that are really planned, run and settled."""
+
+    def __init__(
+        self,
+        now: str = "08:00",
+        *,
+        limits: Limits = Limits(),  # noqa: B008
+        seats: int = 16,
+        workers: Iterable[str] = ("w1",),
+    ) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.clock = SetClock(at(now))
+        self.store = memory_store(self.clock)
+        self.limits = limits
+        self.seats = seats
+        self.calls: list[tuple[int, Call]] = []
+        """What was really called, and when."""
+        self.work: Callable[[Call], Any] = lambda call: None
+        self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
+        self.processes: dict[str, Process] = {}
+        self.wakes: dict[str, int | None] = {}
+        self.hinted: set[str] = set()
+        self.workers: dict[str, Worker] = {}
+        self.run(self._start(list(workers)))
+
+    def close(self) -> None:
+        self.run(self.store.close())
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.run_until_complete(asyncio.sleep(0))
+        self.loop.close()
+
+    def run(self, doing: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(doing)
+
+    async def _start(self, names: list[str]) -> None:
+        self.processes.clear()
+        self.add_process("planner", Planner(self.store, self.limits, self.hint, self.ask_leases))
+        for name in names:
+            seats = Seats(name, count=self.seats)
+            targets = {"task": TaskTarget({"work": self._work})}
+            worker = Worker(self.store, targets, self.clock, seats, self.hinting(name))
+            self.workers[name] = worker
+            self.add_process(f"worker {name}", worker)
+            self.add_process(f"renewer {name}", Renewer(self.store, worker, seats))
+            self.add_process(f"recorder {name}", Recorder(self.store, worker))
+        self.add_process("rescuer", Rescuer(self.store, 3 * SECOND, self.hint))
+        self.add_process("notifier", Notifier(self.store))
+        self.add_process("pruner", Pruner(self.store, Retention()))
+
+    def add_process(self, name: str, process: Process) -> None:
+        self.processes[name] = process
+        self.hinted.add(name)
+
+    def hint(self, name: str) -> None:
+        self.hinted |= {each for each in self.processes if each.split()[0] == name}
+
+    def hinting(self, worker: str) -> Callable[[str], None]:
+        def hint(name: str) -> None:
+            own = f"{name} {worker}"
+            self.hinted.add(own if own in self.processes else name)
+
+        return hint
+
+    def ask_leases(self) -> None:
+        for process in self.processes.values():
+            if isinstance(process, Renewer):
+                process.asks_at_once = True
+        self.hint("renewer")
+
+    async def _work(self) -> Any:
+        call = current_call.get()
+        self.calls.append((self.clock.instant, call))
+        answer = self.work(call)
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+    async def sleep(self, span: int) -> None:
+        """Work that lasts so long, by the clock of this house."""
+        woken: asyncio.Future[None] = self.loop.create_future()
+        number = len(self._sleepers) + len(self.calls)
+        heapq.heappush(self._sleepers, (self.clock.instant + span, number, woken))
+        await woken
+
+    # What people do.
+
+    def add(self, key: str = "nightly", **fields: Any) -> int:
+        now = self.clock.instant
+        (made,) = self.run(
+            self.store.add_schedules(
+                [new(key, now, **fields)],
+                lambda identity, each, active: rules.create(
+                    identity, key, each.specification, now, active=active, limits=self.limits
+                ),
+                now,
+            )
+        )
+        self.hint("planner")
+        return made.id
+
+    def ask(self, identity: int, operation: Callable[..., Any], *values: Any, **words: Any) -> Any:
+        """`ask(1, rules.pause, by="ada")`"""
+
+        def decide(facts: Any, now: int) -> Any:
+            facts = facts._replace(limits=self.limits)
+            if operation is rules.edit:
+                return operation(facts, *values, now, **words)
+            if operation is rules.cancel_run:
+                return operation(facts, *values, now)
+            return operation(facts, now, *values, **words)
+
+        plans = self.run(self.store.change_schedule(identity, decide, self.clock.instant))
+        self.hint("planner")
+        self.hint("worker")
+        self.ask_leases()
+        return plans
+
+    # What time does.
+
+    def go(self, until: str | int) -> None:
+        """Live until then."""
+        self.run(self._go(at(until) if isinstance(until, str) else until))
+
+    def sleep_until(self, until: str) -> None:
+        """Nobody is awake until then, as if the power were off."""
+        self.clock.instant = at(until)
+
+    def restart(self, *names: str) -> None:
+        """Every process is gone without a word, and starts anew on what is stored."""
+        self.workers.clear()
+        self.wakes.clear()
+        self.hinted.clear()
+        self.run(self._start(list(names) or ["w2"]))
+
+    async def _go(self, until: int) -> None:
+        await self._quiet()
+        for _ in range(100_000):
+            wakes = [wake for wake in self.wakes.values() if wake is not None]
+            wakes += [wake for wake, *_ in self._sleepers]
+            following = min(
+                (wake for wake in wakes if wake > self.clock.instant), default=until + 1
+            )
+            if following > until:
+                break
+            self.clock.instant = following
+            await self._quiet()
+        self.clock.instant = until
+        await self._quiet()
+
+    async def _quiet(self) -> None:
+        """All that is due or hinted at is stepped, until nothing is."""
+        now = self.clock.instant
+        for _ in range(10_000):
+            while self._sleepers and self._sleepers[0][0] <= now:
+                woken = heapq.heappop(self._sleepers)[2]
+                if not woken.done():
+                    woken.set_result(None)
+            for _ in range(8):
+                await asyncio.sleep(0)
+            due = {name for name, wake in self.wakes.items() if wake is not None and wake <= now}
+            ready = [name for name in self.processes if name in due | self.hinted]
+            if not ready:
+                return
+            for name in ready:
+                self.hinted.discard(name)
+                self.wakes[name] = await self.processes[name].step(now)
+        raise AssertionError("the house comes to rest")
+
+    # What is seen.
+
+    def table(self, name: str) -> list[Any]:
+        statement = f"select * from {name}"
+        return self.store._walker._connection.execute(statement).fetchall()
+
+    def runs(self, identity: int = 1) -> list[Run]:
+        return [run for run in map(run_of, self.table("runs")) if run.schedule_id == identity]
+
+    def states(self, identity: int = 1) -> list[str]:
+        return [f"{r.state}: {r.reason}" if r.reason else str(r.state) for r in self.runs(identity)]
+
+    def slots(self, identity: int = 1) -> list[int]:
+        return [run.slot for run in self.runs(identity)]
+
+    def schedule(self, identity: int = 1) -> Schedule:
+        (row,) = [row for row in self.table("schedules") if row[0] == identity]
+        known = self.run(self.store._do(self.store._known.read, {(row[0], row[5]): row[1]}))
+        return schedule_of(row, known[row[0], row[5]])
+
+    def passed(self, identity: int = 1) -> list[tuple[int, str]]:
+        """(how many, why) of the slots that did not run."""
+        rows: list[PassedOver] = [
+            passed_of(list(row[1:])) for row in self.table("passed") if row[0] == identity
+        ]
+        return [(row.count, str(row.reason)) for row in rows]
+
+    def started(self) -> list[str]:
+        return [call.run_id for _, call in self.calls]
+
+
+def failing(call: Call) -> None:
+    raise Failed("boom")

@@ -1,0 +1,112 @@
+"""The stores that the contract is asked of. A second one joins by one line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from quarterjack import rules
+from quarterjack.rules import Limits, Run, Schedule, read_specification
+from quarterjack.store.contract import Store
+from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.values import Claim, NewSchedule
+from quarterjack.times.instants import SECOND
+from rules.world import at
+from store.stored_world import SetClock
+
+T = TypeVar("T")
+
+
+def sqlite(folder: Path, clock: SetClock) -> Store:
+    path = folder / "quarterjack.db"
+    return SqliteStore(open_database(path, now=clock.now(), create=True), path, clock)
+
+
+STORES: dict[str, Callable[[Path, SetClock], Store]] = {"SQLite": sqlite}
+
+
+class Asking:
+    """A store, asked from plain functions, with the words that the tests need."""
+
+    def __init__(self, store: Store, clock: SetClock, loop: asyncio.AbstractEventLoop) -> None:
+        self.store = store
+        self.clock = clock
+        self._loop = loop
+
+    def __call__(self, asking: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run_until_complete(asyncio.wait_for(asking, 60))
+
+    @property
+    def now(self) -> int:
+        return self.clock.instant
+
+    def go(self, until: str) -> None:
+        self.clock.instant = at(until)
+
+    def add(self, key: str = "nightly", limits: Limits = Limits(), **fields: Any) -> int:  # noqa: B008
+        return self.add_all([new(key, self.now, **fields)], limits)[0].id
+
+    def add_all(
+        self,
+        wanted: list[NewSchedule],
+        limits: Limits = Limits(),  # noqa: B008
+    ) -> list[Schedule]:
+        now = self.now
+
+        def decide(identity: int, each: NewSchedule, active: int) -> Schedule:
+            key, said = each.key, each.specification
+            return rules.create(identity, key, said, now, active=active, limits=limits)
+
+        return list(self(self.store.add_schedules(wanted, decide, now)))
+
+    def plan(self, limit: int = 1000) -> Any:
+        return self(self.store.plan_due(self.now, limit, rules.plan))
+
+    def claim(self, worker: str = "w1", seats: int = 1000, **words: Any) -> list[Claim]:
+        queues = words.get("queues", ["default"])
+        lease_until = self.now + 10 * SECOND
+        claimed = self(self.store.claim_runs(worker, queues, seats, lease_until, self.now))
+        return list(claimed.claims)
+
+    def settle(self, *ended: tuple[Run, rules.Outcome], worker: str = "w1") -> Any:
+        return self(self.store.settle_runs(worker, list(ended), rules.settle, self.now))
+
+    def rescue(self, limit: int = 1000) -> Any:
+        return self(self.store.rescue_runs(self.now, limit, rules.settle))
+
+    def change(self, identity: int, operation: Callable[..., Any], **words: Any) -> Any:
+        return self(
+            self.store.change_schedule(
+                identity, lambda facts, now: operation(facts, now, **words), self.now
+            )
+        )
+
+    def outcome(self, ending: str = "succeeded", **words: Any) -> rules.Outcome:
+        return rules.Outcome(rules.Ending(ending), self.now, **words)
+
+
+def new(key: str, now: int, **fields: Any) -> NewSchedule:
+    target = {} if {"command", "plugin"} & fields.keys() else {"task": "work"}
+    said = read_specification({**target, **fields}, key=key, now=now)
+    return NewSchedule(key, said, None, "test")
+
+
+def connection(ask: Asking) -> Any:
+    """To look into the database, or to meddle with it, as somebody with a browser would."""
+    return ask.store._walker._connection  # type: ignore[attr-defined]
+
+
+@contextmanager
+def asking(kind: str, folder: Path, now: str = "08:00") -> Iterator[Asking]:
+    loop = asyncio.new_event_loop()
+    clock = SetClock(at(now))
+    ask = Asking(STORES[kind](folder, clock), clock, loop)
+    try:
+        yield ask
+    finally:
+        ask(ask.store.close())
+        loop.close()

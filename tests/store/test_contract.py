@@ -1,0 +1,692 @@
+"""What every store promises, in the words of its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from quarterjack import rules
+from quarterjack.errors import Conflict, NotFound, Violation, WrongState
+from quarterjack.rules import Ending, Facts, Horizons, Plans, Reason, Retention, State, Status
+from quarterjack.store.reads import Reads
+from quarterjack.store.values import Chunk, DeclarationRules, Difference, NewSchedule, Place, Stored
+from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
+from rules.world import at
+from store.stores import Asking, connection, new
+
+
+def reads(ask: Asking) -> Reads:
+    return Reads(ask.store._path)  # type: ignore[attr-defined]
+
+
+def states(ask: Asking, which: str = "nightly") -> list[str]:
+    return [str(found.run.state) for found in reversed(reads(ask).runs(which))]
+
+
+def started(ask: Asking, **fields: object) -> rules.Run:
+    """A run of a new schedule, claimed."""
+    ask.add(every="1h", **fields)
+    ask.go("09:00")
+    ask.plan()
+    (claim,) = ask.claim()
+    return claim.run
+
+
+class TestPlanning:
+    def test_a_due_slot_is_added_once_however_often_it_is_planned(self, ask: Asking):
+        ask.add(every="1h")
+        ask.go("09:00")
+
+        first, second = ask.plan(), ask.plan()
+
+        assert (first.looked_at, first.added, first.next_wake) == (1, 1, at("10:00"))
+        assert (second.looked_at, second.added, second.next_wake) == (0, 0, at("10:00"))
+        assert states(ask) == ["queued"]
+
+    def test_what_is_not_due_is_not_looked_at(self, ask: Asking):
+        ask.add(every="1h")
+        ask.go("08:59:59")
+
+        assert ask.plan().looked_at == 0
+
+    def test_the_limit_leaves_the_rest_for_the_next_step(self, ask: Asking):
+        ask.add_all([new(f"s{number}", ask.now, every="1h") for number in range(5)])
+        ask.go("09:00")
+
+        assert [ask.plan(limit=2).looked_at for _ in range(3)] == [2, 2, 1]
+
+    def test_a_rule_that_fails_changes_nothing(self, ask: Asking):
+        ask.add(every="1h")
+        ask.go("09:00")
+
+        def broken(facts: Facts, now: int) -> Plans:
+            raise ZeroDivisionError("in the middle")
+
+        with pytest.raises(ZeroDivisionError):
+            ask(ask.store.plan_due(ask.now, 10, broken))
+
+        assert ask.plan().added == 1
+
+    def test_a_plan_that_violates_the_identity_of_a_slot_is_undone_whole(self, ask: Asking):
+        identity = ask.add(every="1h")
+        ask.go("09:00")
+        ask.plan()
+        ask.go("10:00")
+
+        def twice(facts: Facts, now: int) -> Plans:
+            plans = rules.plan(facts, now)
+            (plan,) = plans.plans
+            same_slot = plan.schedule._replace(planned_count=9)
+            run = plan.added or [reads(ask).run(f"{identity}-0")[0].run._replace(number=8)]
+            again = [run[0]._replace(number=8, slot=at("09:00"), state=State.QUEUED)]
+            return plans._replace(plans=[plan._replace(schedule=same_slot, added=again)])
+
+        with pytest.raises(Violation, match=r"(?i)unique"):
+            ask(ask.store.plan_due(ask.now, 10, twice))
+
+        assert states(ask) == ["queued"]
+        assert reads(ask).schedule("nightly").schedule.planned_count == 1
+
+    def test_a_specification_that_cannot_be_read_any_more_harms_only_its_schedule(
+        self, ask: Asking
+    ):
+        ask.add("bad", every="1h")
+        ask.add("good", every="1h")
+        write(ask, "update specifications set body = '{\"every\": 7}' where schedule_id = 1")
+        forget_known(ask)
+        ask.go("09:00")
+
+        ask.plan()
+
+        bad, good = reads(ask).schedule("bad").schedule, reads(ask).schedule("good").schedule
+        assert (bad.status, good.status) == (Status.INVALID, Status.ACTIVE)
+        assert "InvalidSpecification" in (bad.status_reason or "")
+        assert states(ask, "good") == ["queued"]
+        assert states(ask, "bad") == []
+
+    def test_a_specification_that_is_gone_says_so(self, ask: Asking):
+        ask.add(every="1h")
+        write(ask, "delete from specifications")
+        forget_known(ask)
+        ask.go("09:00")
+
+        ask.plan()
+
+        reason = reads(ask).schedule("nightly").schedule.status_reason
+        assert reason == "LookupError: its specification is gone"
+
+    def test_looking_in_vain_writes_nothing_for_a_while(self, ask: Asking):
+        """Else two processes on one database would wake each other for ever."""
+        ask.plan()
+        before = changes(ask)
+        for _ in range(3):
+            ask.plan()
+
+        assert changes(ask) == before
+        ask.clock.instant += 20 * SECOND
+        ask.plan()
+        assert changes(ask) > before
+
+
+def write(ask: Asking, statement: str) -> None:
+    """As somebody with a database browser would."""
+    connection(ask).execute(statement)
+
+
+def forget_known(ask: Asking) -> None:
+    """As a process that starts anew."""
+    ask.store._known._kept.clear()
+
+
+def changes(ask: Asking) -> int:
+    return int(connection(ask).total_changes())
+
+
+class TestClaiming:
+    def test_a_run_is_given_to_one_worker(self, ask: Asking):
+        ask.add(every="1h")
+        ask.go("09:00")
+        ask.plan()
+
+        (claim,) = ask.claim("w1")
+
+        assert ask.claim("w2") == []
+        run = claim.run
+        assert (run.state, run.attempt, run.worker) == (State.RUNNING, 1, "w1")
+        assert (run.started_at, run.lease_until) == (ask.now, ask.now + 10 * SECOND)
+        assert reads(ask).run(run.id)[0].run == run
+
+    def test_the_most_urgent_come_first_and_then_the_oldest(self, ask: Asking):
+        ask.add("low", every="1h")
+        ask.add("high", every="1h", priority=5)
+        ask.add("older", every="50m", priority=5)
+        ask.go("09:00")
+        ask.plan()
+
+        order = [ask.claim(seats=1)[0].key for _ in range(3)]
+
+        assert order == ["older", "high", "low"]
+
+    def test_only_the_queues_that_were_asked_for(self, ask: Asking):
+        ask.add("a", every="1h")
+        ask.add("b", every="1h", queue="reports")
+        ask.go("09:00")
+        ask.plan()
+
+        assert [claim.key for claim in ask.claim(queues=["reports"])] == ["b"]
+        assert [claim.key for claim in ask.claim(queues=["reports", "default"])] == ["a"]
+
+    def test_what_is_not_ready_waits_and_the_answer_says_for_how_long(self, ask: Asking):
+        ask.add(every="1h", max_retries=1, retry_delay="5m")
+        ask.go("09:00")
+        ask.plan()
+        (claim,) = ask.claim()
+        ask.settle((claim.run, ask.outcome("failed")))
+
+        claimed = ask(ask.store.claim_runs("w1", ["default"], 5, ask.now + SECOND, ask.now))
+
+        assert (list(claimed.claims), claimed.next_ready) == ([], at("09:05"))
+
+    def test_without_a_seat_left_the_next_ready_is_known_too(self, ask: Asking):
+        ask.add("a", every="1h")
+        ask.add("b", every="1h")
+        ask.go("09:00")
+        ask.plan()
+
+        claimed = ask(ask.store.claim_runs("w1", ["default"], 1, ask.now + SECOND, ask.now))
+
+        assert (len(claimed.claims), claimed.next_ready) == (1, at("09:00"))
+
+    def test_a_worker_is_told_whose_work_it_does(self, ask: Asking):
+        ask.add(every="1h", payload={"n": 1})
+        ask.go("09:00")
+        ask.plan()
+        (first,) = ask.claim()
+        ask.settle((first.run, ask.outcome()))
+        ask.go("10:00")
+        ask.plan()
+
+        (second,) = ask.claim()
+
+        assert (first.key, first.last_success_at) == ("nightly", None)
+        assert second.last_success_at == at("09:00")
+        assert second.specification.payload == {"n": 1}
+
+    def test_a_run_keeps_the_version_it_was_planned_with(self, ask: Asking):
+        identity = ask.add(every="1h", payload={"n": 1})
+        ask.go("09:00")
+        ask.plan()
+        changed = new("nightly", ask.now, every="1h", payload={"n": 2}).specification
+        ask.change(identity, lambda facts, now: rules.edit(facts, changed, now, active=0))
+
+        (claim,) = ask.claim()
+
+        assert (claim.run.version, claim.specification.payload) == (1, {"n": 1})
+
+    def test_runs_of_a_schedule_that_somebody_erased_never_start(self, ask: Asking):
+        ask.add("gone", every="1h")
+        ask.add("kept", every="1h")
+        ask.go("09:00")
+        ask.plan()
+        write(ask, "delete from schedules where id = 1")
+
+        assert [claim.key for claim in ask.claim()] == ["kept"]
+        run = reads(ask).run("1-0")[0].run
+        assert (run.state, run.reason) == (State.SKIPPED, Reason.DELETED)
+
+
+class TestLeases:
+    def test_a_renewal_moves_the_end_of_the_lease(self, ask: Asking):
+        run = started(ask)
+        later = ask.now + 20 * SECOND
+
+        assert ask(ask.store.renew_leases("w1", [run], later)) == {run.id: None}
+        assert reads(ask).run(run.id)[0].run.lease_until == later
+
+    def test_a_renewal_answers_why_an_attempt_should_stop(self, ask: Asking):
+        run = started(ask)
+        ask.change(run.schedule_id, lambda facts, now: rules.cancel_run(facts, run, now))
+
+        kept = ask(ask.store.renew_leases("w1", [run], ask.now + SECOND))
+
+        assert kept == {run.id: Reason.REQUESTED}
+
+    @pytest.mark.fault("F11")
+    def test_who_lost_a_lease_is_not_believed_any_more(self, ask: Asking):
+        run = started(ask)
+        ask.clock.instant += 10 * SECOND
+        ask.rescue()
+        (again,) = ask.claim("w2")
+
+        assert ask(ask.store.renew_leases("w1", [run], ask.now + HOUR)) == {}
+        settled = ask.settle((run, ask.outcome()))
+
+        assert (list(settled.settled), list(settled.fenced)) == ([], [run])
+        assert reads(ask).run(run.id)[0].run == again.run
+
+    @pytest.mark.fault("F4", "F6")
+    def test_a_lapsed_lease_is_another_attempt_of_the_same_run(self, ask: Asking):
+        run = started(ask)
+        ask.clock.instant += 10 * SECOND - 1
+        assert list(ask.rescue().lost) == []
+        ask.clock.instant += 1
+
+        rescued = ask.rescue()
+
+        assert [each.id for each in rescued.lost] == [run.id]
+        (claim,) = ask.claim("w2")
+        assert (claim.run.id, claim.run.attempt, claim.run.losses) == (run.id, 2, 1)
+        _, (attempt,) = reads(ask).run(run.id)
+        assert (attempt.number, attempt.outcome.ending) == (1, Ending.LOST)
+        assert attempt.outcome.error == "worker w1 was lost: its lease was not renewed"
+
+    @pytest.mark.fault("F4")
+    def test_at_most_once_is_lost_with_its_worker(self, ask: Asking):
+        run = started(ask, execution="at_most_once")
+        ask.clock.instant += 10 * SECOND
+
+        ask.rescue()
+
+        found = reads(ask).run(run.id)[0].run
+        assert (found.state, found.reason) == (State.LOST, Reason.WORKER_LOST)
+        assert ask.claim() == []
+
+    def test_the_rescuer_is_told_when_the_next_lease_ends(self, ask: Asking):
+        run = started(ask)
+
+        assert ask.rescue().next_lease_end == run.lease_until
+        ask.settle((run, ask.outcome()))
+        assert ask.rescue().next_lease_end is None
+
+    def test_an_attempt_whose_schedule_was_erased_is_closed_on_its_own(self, ask: Asking):
+        run = started(ask)
+        write(ask, "delete from schedules")
+        ask.clock.instant += 10 * SECOND
+
+        ask.rescue()
+
+        found = reads(ask).run(run.id)[0].run
+        assert (found.state, found.reason) == (State.LOST, Reason.INACTIVE)
+        assert "not settled: KeyError" in (found.error or "")
+        assert ask.rescue().next_lease_end is None
+
+
+class TestSettling:
+    def test_success_is_counted_and_shown(self, ask: Asking):
+        run = started(ask)
+
+        settled = ask.settle((run, ask.outcome(result={"rows": 3})))
+
+        assert [each.state for each in settled.settled] == [State.SUCCEEDED]
+        found = reads(ask)
+        assert found.run(run.id)[0].run.result == {"rows": 3}
+        assert found.schedule("nightly").schedule.run_count == 1
+
+    def test_an_attempt_is_settled_once(self, ask: Asking):
+        run = started(ask)
+        ask.settle((run, ask.outcome()))
+
+        again = ask.settle((run, ask.outcome("failed")))
+
+        assert list(again.fenced) == [run]
+        assert reads(ask).schedule("nightly").schedule.error_count == 0
+
+    def test_an_outcome_told_twice_in_one_batch_is_settled_once(self, ask: Asking):
+        run = started(ask)
+
+        settled = ask.settle((run, ask.outcome()), (run, ask.outcome()))
+
+        assert (len(settled.settled), len(settled.fenced)) == (1, 1)
+
+    def test_a_cancel_that_came_meanwhile_is_seen(self, ask: Asking):
+        run = started(ask)
+        ask.change(run.schedule_id, lambda facts, now: rules.cancel_run(facts, run, now))
+
+        ask.settle((run, ask.outcome("failed", error="it was told to stop")))
+
+        found = reads(ask).run(run.id)[0].run
+        assert (found.state, found.reason) == (State.CANCELLED, Reason.REQUESTED)
+
+    def test_a_failed_attempt_is_a_row_only_when_the_run_goes_on(self, ask: Asking):
+        run = started(ask, max_retries=1, retry_delay="1m")
+        ask.settle((run, ask.outcome("failed", error="boom")))
+        ask.go("09:01")
+        (again,) = ask.claim()
+        ask.settle((again.run, ask.outcome("failed", error="bang")))
+
+        found, attempts = reads(ask).run(run.id)
+
+        assert [(each.number, each.outcome.error) for each in attempts] == [(1, "boom")]
+        assert (found.run.attempt, found.run.error) == (2, "bang")
+
+    def test_whoever_waits_behind_is_woken(self, ask: Asking):
+        run = started(ask, if_running="queue")
+        ask.go("10:00")
+        ask.plan()
+        assert states(ask) == ["running", "held"]
+
+        settled = ask.settle((run, ask.outcome()))
+
+        assert settled.next_wake == ask.now
+        assert ask.plan().added == 1
+        assert states(ask) == ["succeeded", "queued"]
+
+    def test_a_run_whose_specification_cannot_be_read_any_more_is_closed(self, ask: Asking):
+        run = started(ask, max_retries=5)
+        write(ask, "update specifications set body = 'x'")
+        forget_known(ask)
+
+        settled = ask.settle((run, ask.outcome("failed", error="boom")))
+
+        assert [each.state for each in settled.settled] == [State.FAILED]
+        assert (settled.settled[0].error or "").startswith("boom; not settled: JSONDecodeError")
+
+
+class TestSchedules:
+    def test_all_are_added_or_none(self, ask: Asking):
+        ask.add("taken", every="1h")
+
+        with pytest.raises(Conflict, match='the key "taken" is taken'):
+            ask.add_all([new("free", ask.now, every="1h"), new("taken", ask.now, every="1h")])
+
+        assert [found.schedule.key for found in reads(ask).schedules()] == ["taken"]
+
+    def test_an_id_is_never_given_twice(self, ask: Asking):
+        first = ask.add("a", every="1h")
+        ask.change(first, rules.delete)
+        with pytest.raises(ZeroDivisionError):
+            ask(ask.store.add_schedules([new("b", 0, every="1h")], lambda *_: 1 // 0, 0))
+
+        second = ask.add("a", every="2h")
+
+        assert second > first
+        assert reads(ask).schedule("a").schedule.id == second
+
+    def test_what_was_undone_is_not_remembered(self, ask: Asking):
+        """The id is given to another one: it must not find the other's definition."""
+        for hours in ("1h", "2h"):
+            wanted = [new("a", ask.now, every=hours), new("b", ask.now, every=hours)]
+
+            def decide(identity: int, each: NewSchedule, active: int) -> rules.Schedule:
+                schedule = rules.create(
+                    identity, each.key, each.specification, ask.now, active=0, limits=rules.Limits()
+                )
+                if each.key == "b" and hours == "1h":  # noqa: B023
+                    raise ZeroDivisionError("the second is refused")
+                return schedule
+
+            try:
+                ask(ask.store.add_schedules(wanted, decide, ask.now))
+            except ZeroDivisionError:
+                continue
+        ask.go("10:00")
+        ask.plan()
+        assert [claim.specification.to_json()["every"] for claim in ask.claim()] == ["2h", "2h"]
+
+    def test_an_unknown_schedule_is_told(self, ask: Asking):
+        with pytest.raises(NotFound, match="there is no schedule 7"):
+            ask.change(7, rules.delete)
+
+    def test_what_is_refused_changes_nothing(self, ask: Asking):
+        identity = ask.add(every="1h")
+        ask.go("09:00")
+        before = changes(ask)
+
+        with pytest.raises(WrongState):
+            ask.change(identity, lambda facts, now: rules.resume(facts, now, active=0))
+
+        assert changes(ask) == before
+
+    def test_each_version_of_a_definition_is_kept(self, ask: Asking):
+        identity = ask.add(every="1h")
+        for hours in ("2h", "3h"):
+            changed = new("nightly", ask.now, every=hours, name=f"every {hours}").specification
+            ask.change(
+                identity,
+                lambda facts, now, said=changed: rules.edit(facts, said, now, active=0),
+            )
+
+        found = reads(ask).schedule("every 3h")
+        assert (found.schedule.version, found.stored.name) == (3, "every 3h")
+        kept = (
+            connection(ask)
+            .execute("select version, body ->> 'every' from specifications order by version")
+            .fetchall()
+        )
+        assert kept == [(1, "1h"), (2, "2h"), (3, "3h")]
+
+    def test_deleting_keeps_the_history_and_frees_the_key(self, ask: Asking):
+        run = started(ask)
+        ask.settle((run, ask.outcome()))
+        ask.change(run.schedule_id, rules.delete)
+
+        assert reads(ask).run(run.id)[0].run.state is State.SUCCEEDED
+        with pytest.raises(NotFound):
+            reads(ask).schedule("nightly")
+        assert ask.add("nightly", every="1h") != run.schedule_id
+
+    def test_zone_data_that_changed_lets_every_active_schedule_find_its_slots_anew(
+        self, ask: Asking
+    ):
+        ask.add("active", every="1h")
+        ask.change(ask.add("paused", every="1h"), rules.pause, by="ada")
+
+        assert ask(ask.store.note_zone_data("2026a", ask.now)) is False, "the first is no change"
+        assert ask(ask.store.note_zone_data("2026a", ask.now)) is False
+        assert ask(ask.store.note_zone_data("2026b", ask.now)) is True
+        assert list(ask(ask.store.due_ids(ask.now, 10))) == [1]
+        assert ask.plan().added == 0
+        assert ask.plan().next_wake == at("09:00")
+
+
+class TestDeclaring:
+    RULES = DeclarationRules(
+        create=lambda identity, each, active: rules.create(
+            identity,
+            each.key,
+            each.specification,
+            at("08:00"),
+            active=active,
+            limits=rules.Limits(),
+        ),
+        edit=lambda facts, said, now, active: rules.edit(facts, said, now, active=active),
+        delete=lambda facts, now: rules.delete(facts, now, though_running=True),
+    )
+
+    def declare(self, ask: Asking, keys: list[str], wanted: Difference) -> list[Stored]:
+        seen: list[Stored] = []
+
+        def difference(stored: Sequence[Stored]) -> Difference:
+            seen.extend(stored)
+            return wanted
+
+        ask(ask.store.declare_schedules("file", keys, difference, self.RULES, ask.now))
+        return seen
+
+    def owned(self, ask: Asking, key: str, **fields: object) -> NewSchedule:
+        return new(key, ask.now, **fields)._replace(owner="file")
+
+    def test_a_difference_is_carried_out_in_one_transaction(self, ask: Asking):
+        first = [self.owned(ask, key, every="1h") for key in "ab"]
+        self.declare(ask, ["a", "b"], Difference(first, [], []))
+        changed = new("a", ask.now, every="2h").specification
+        added = [self.owned(ask, "c", every="1h")]
+
+        seen = self.declare(ask, ["a", "c"], Difference(added, [(1, changed)], [2]))
+
+        assert [each.schedule.key for each in seen] == ["a", "b"]
+        found = reads(ask).schedules()
+        assert [(each.schedule.key, each.schedule.version) for each in found] == [
+            ("a", 2),
+            ("c", 1),
+        ]
+        assert ask(ask.store.count_owned("file")) == 2
+
+    def test_if_one_part_is_refused_nothing_is_changed(self, ask: Asking):
+        ask.add("taken", every="1h")
+        self.declare(ask, ["a"], Difference([self.owned(ask, "a", every="1h")], [], []))
+
+        with pytest.raises(Conflict):
+            self.declare(ask, [], Difference([self.owned(ask, "taken", every="1h")], [], [2]))
+
+        assert [each.schedule.key for each in reads(ask).schedules()] == ["taken", "a"]
+
+    def test_what_is_removed_while_it_runs_ends_with_its_last_attempt(self, ask: Asking):
+        self.declare(ask, ["a"], Difference([self.owned(ask, "a", every="1h")], [], []))
+        ask.go("09:00")
+        ask.plan()
+        (claim,) = ask.claim()
+
+        self.declare(ask, [], Difference([], [], [1]))
+        ask.settle((claim.run, ask.outcome()))
+
+        assert reads(ask).run("1-0")[0].run.state is State.SUCCEEDED
+        assert ask.plan().next_wake is None
+
+    def test_what_was_deleted_before_is_shown_to_the_declaration(self, ask: Asking):
+        self.declare(ask, ["a"], Difference([self.owned(ask, "a", every="1h")], [], []))
+        ask.change(1, rules.delete)
+
+        seen = self.declare(ask, ["a"], Difference([], [], []))
+
+        assert [(each.schedule.id, each.deleted_at) for each in seen] == [(1, ask.now)]
+
+
+class TestOutputAndNotices:
+    def test_output_is_kept_in_order_and_a_chunk_only_once(self, ask: Asking):
+        run = started(ask)
+        chunks = [
+            Chunk(run.schedule_id, 0, 1, number, ask.now, b"%d;" % number) for number in (0, 1)
+        ]
+        ask(ask.store.add_output(chunks))
+        ask(
+            ask.store.add_output([chunks[1]._replace(data=b"other"), chunks[0]._replace(attempt=2)])
+        )
+
+        assert reads(ask).output(run.id) == b"0;1;0;"
+        assert reads(ask).output(run.id, 1) == b"0;1;"
+
+    @pytest.mark.fault("F8")
+    def test_what_people_should_hear_of_is_told_until_it_is_marked(self, ask: Asking):
+        run = started(ask)
+        ask.settle((run, ask.outcome("failed", error="boom")))
+
+        notices = ask(ask.store.take_notices(10))
+        again = ask(ask.store.take_notices(10))
+
+        assert notices == again
+        assert [(each.kind, each.about, each.detail) for each in notices] == [
+            ("run.failed", ["1-0"], "boom")
+        ]
+        ask(ask.store.mark_sent(notices, ask.now))
+        assert ask(ask.store.take_notices(10)) == []
+
+    def test_events_are_written_with_the_decision_or_not_at_all(self, ask: Asking):
+        run = started(ask)
+        ask.settle((run, ask.outcome()))
+
+        def broken(*facts: object) -> rules.Settlements:
+            raise ZeroDivisionError
+
+        ask.go("10:00")
+        ask.plan()
+        ask.claim()
+        ask.clock.instant += MINUTE
+        with pytest.raises(ZeroDivisionError):
+            ask(ask.store.rescue_runs(ask.now, 1, broken))
+
+        kinds = connection(ask).execute("select kind, about from events order by id").fetchall()
+        assert kinds == [
+            ("schedule.created", '["nightly"]'),
+            ("run.planned", '["1-0"]'),
+            ("run.started", '["1-0"]'),
+            ("run.succeeded", '["1-0"]'),
+            ("run.planned", '["1-1"]'),
+            ("run.started", '["1-1"]'),
+        ]
+
+
+class TestForgetting:
+    def lived(self, ask: Asking, count: int = 4) -> None:
+        """So many runs an hour apart, the last but one failed; each put something out."""
+        ask.add(every="1h", max_retries=1, retry_delay="1m")
+        for number in range(count):
+            ask.clock.instant = at("09:00") + number * HOUR
+            ask.plan()
+            (claim,) = ask.claim()
+            chunk = Chunk(1, number, 1, 0, ask.now, b"said")
+            ask(ask.store.add_output([chunk]))
+            if number == 0:
+                ask.settle((claim.run, ask.outcome("failed")))
+                ask.clock.instant += MINUTE
+                (claim,) = ask.claim()
+            ask.settle((claim.run, ask.outcome()))
+
+    def forget(self, ask: Asking, **words: object) -> int:
+        kept = Retention(None, None, None, None, None)._replace(**words)
+        horizons = rules.horizons(kept, ask.now)
+        done = ask(ask.store.forget(horizons, kept, Place(), Place(), ask.now))
+        return done.count
+
+    def test_what_is_too_old_goes_with_its_attempts_and_output(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += 10 * DAY
+
+        self.forget(ask, run_age=10 * DAY + 90 * MINUTE)
+
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2]
+        tables = (
+            connection(ask)
+            .execute("select (select count(*) from attempts), (select count(*) from output)")
+            .fetchall()
+        )
+        assert tables == [(0, 2)]
+
+    def test_the_last_run_and_the_last_success_stay(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += 1000 * DAY
+
+        assert self.forget(ask, run_age=DAY) == 3
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [3]
+        assert self.forget(ask, run_age=DAY) == 0
+
+    def test_only_so_many_runs_of_a_schedule_are_kept(self, ask: Asking):
+        self.lived(ask)
+
+        assert self.forget(ask, run_count=2) == 2
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2]
+
+    def test_output_and_events_have_ages_of_their_own(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += 10 * DAY
+
+        assert self.forget(ask, output_age=DAY) == 4
+        assert self.forget(ask, event_age=DAY) > 10
+        assert len(reads(ask).runs("nightly")) == 4
+
+    def test_what_nobody_was_told_of_is_not_forgotten(self, ask: Asking):
+        run = started(ask)
+        ask.settle((run, ask.outcome("failed")))
+        ask.clock.instant += 10 * DAY
+
+        self.forget(ask, event_age=DAY)
+        notices = ask(ask.store.take_notices(10))
+        assert len(notices) == 1
+        ask(ask.store.mark_sent(notices, ask.now))
+        assert self.forget(ask, event_age=DAY) == 1
+
+    def test_open_runs_stay_however_old(self, ask: Asking):
+        started(ask)
+        ask.clock.instant += 1000 * DAY
+
+        assert self.forget(ask, run_age=DAY, run_count=1) == 0
+
+    def test_nothing_is_forgotten_without_a_horizon(self, ask: Asking):
+        self.lived(ask)
+
+        none = Horizons(None, None, None, None)
+        kept = Retention(None, None, None, None, None)
+        done = ask(ask.store.forget(none, kept, Place(), Place(), ask.now))
+
+        assert done == (0, None, None)

@@ -1,0 +1,290 @@
+"""The database file: what it looks like, and each way in which it cannot be used."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from quarterjack.errors import StoreAway, StoreUnusable
+from quarterjack.rules import Run, Schedule
+from quarterjack.store import sqlite_file
+from quarterjack.store.sqlite_file import (
+    Migration,
+    advised,
+    migrations,
+    open_database,
+    open_to_read,
+    path_of,
+)
+from quarterjack.store.steps import QUERIES
+
+FIRST = migrations()
+SECOND = Migration(2, "more", "create table more (id integer primary key);")
+THIRD = Migration(3, "still_more", "alter table more add column name text;")
+
+
+def made(folder: Path, name: str = "q.db") -> Path:
+    path = folder / name
+    open_database(path, now=0, create=True).close()
+    return path
+
+
+def schema(connection: apsw.Connection) -> Any:
+    return connection.execute("select type, name, sql from sqlite_schema order by name").fetchall()
+
+
+class TestSchema:
+    def columns(self, connection: apsw.Connection, table: str) -> list[str]:
+        return [str(row[1]) for row in connection.execute(f"pragma table_info({table})").fetchall()]
+
+    def test_columns_are_the_fields_of_the_model_in_order(self, tmp_path: Path):
+        connection = open_to_read(made(tmp_path))
+
+        of_schedules = [name for name in Schedule._fields if name != "specification"]
+        assert self.columns(connection, "schedules")[: len(of_schedules)] == of_schedules
+        assert self.columns(connection, "runs") == list(Run._fields)
+
+    def test_a_fresh_one_equals_an_old_one_brought_up_to_date(self, tmp_path: Path):
+        fresh = open_database(
+            tmp_path / "fresh.db", now=0, create=True, steps=[*FIRST, SECOND, THIRD]
+        )
+        for steps in (FIRST, [*FIRST, SECOND]):
+            open_database(tmp_path / "old.db", now=0, create=True, steps=steps).close()
+        steps = [*FIRST, SECOND, THIRD]
+        old = open_database(tmp_path / "old.db", now=0, create=True, steps=steps)
+
+        assert schema(old) == schema(fresh)
+
+    def test_an_older_program_refuses_a_newer_database(self, tmp_path: Path):
+        path = tmp_path / "q.db"
+        open_database(path, now=0, create=True, steps=[*FIRST, SECOND]).close()
+
+        with pytest.raises(StoreUnusable, match="it is at schema 2, this program knows 1; use the"):
+            open_database(path, now=0, create=True)
+
+    def test_a_newer_program_asks_before_it_upgrades_for_a_reader(self, tmp_path: Path):
+        path = made(tmp_path)
+
+        with pytest.raises(StoreUnusable, match="it is at schema 1, this program needs 2; start"):
+            open_database(path, now=0, steps=[*FIRST, SECOND])
+
+    def test_a_migration_that_was_changed_later_is_refused(self, tmp_path: Path):
+        path = made(tmp_path)
+        other = [FIRST[0]._replace(text=FIRST[0].text + "-- changed")]
+
+        with pytest.raises(StoreUnusable, match="its schema 1 is not ours"):
+            open_database(path, now=0, create=True, steps=other)
+
+    @pytest.mark.fault("F9")
+    def test_a_migration_that_fails_leaves_the_old_schema(self, tmp_path: Path):
+        path = made(tmp_path)
+        before = schema(open_to_read(path))
+        broken = Migration(2, "broken", "create table more (id integer); create nonsense;")
+
+        with pytest.raises(StoreUnusable):
+            open_database(path, now=0, create=True, steps=[*FIRST, broken])
+
+        assert schema(open_to_read(path)) == before
+
+    @pytest.mark.fault("F9")
+    @pytest.mark.parametrize("place", ["migration.written", "create.written"])
+    def test_killed_while_it_is_made_it_is_made_at_the_next_start(self, tmp_path: Path, place: str):
+        code = (
+            "import sys; from pathlib import Path;"
+            "from quarterjack.store.sqlite_file import open_database;"
+            "open_database(Path(sys.argv[1]), now=0, create=True)"
+        )
+        path = tmp_path / "q.db"
+        killed = subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env={**os.environ, "QUARTERJACK_CRASH_AT": place},
+            check=False,
+        )
+
+        assert killed.returncode == -9
+        assert not path.exists(), "nobody sees half of a database"
+        assert schema(open_database(path, now=0, create=True))
+
+    def test_it_is_as_durable_as_it_was_asked_to_be(self, tmp_path: Path):
+        path = made(tmp_path)
+        full, normal = 2, 1
+
+        assert open_database(path, now=0).pragma("synchronous") == full
+        assert open_database(path, now=0, durability="normal").pragma("synchronous") == normal
+        connection = open_database(path, now=0)
+        assert connection.pragma("journal_mode") == "wal"
+        assert connection.pragma("auto_vacuum") == 2, "incremental"
+
+    def test_people_can_read_it(self, tmp_path: Path):
+        connection = open_database(made(tmp_path), now=0)
+        connection.execute(
+            "insert into passed values (1, 1794819600000000, 1794819660000000, 2, 'overlap')"
+        )
+
+        rows = connection.execute("select * from readable_slots").fetchall()
+
+        said = (None, "overlap", 2, "2026-11-16 09:00:00.000Z", "2026-11-16 09:01:00.000Z")
+        assert rows == [said]
+        assert connection.execute("select * from readable_runs").fetchall() == []
+        assert connection.execute("select * from readable_schedules").fetchall() == []
+
+
+class TestStatements:
+    @pytest.mark.parametrize("file", sorted(QUERIES.rglob("*.sql")), ids=lambda file: file.stem)
+    def test_each_file_is_one_statement_whose_values_come_in_order(self, file: Path):
+        """SQLite numbers values by their first use, other databases by their names."""
+        text = re.sub(r"--.*", "", file.read_text())
+
+        numbers = [int(number) for number in re.findall(r"\$(\d+)", text)]
+        assert list(dict.fromkeys(numbers)) == list(range(1, len(set(numbers)) + 1))
+        assert ";" not in text
+
+    def test_nothing_is_there_that_nobody_asks(self):
+        source = "".join(
+            file.read_text() for file in Path(sqlite_file.__file__).parent.glob("*.py")
+        )
+        names = {file.stem for file in QUERIES.rglob("*.sql")}
+
+        assert {name for name in names if f'"{name}"' not in source} == set()
+
+
+class TestBadLuck:
+    def refused(self, path: Path, **words: object) -> str:
+        before = path.read_bytes() if path.is_file() else None
+        with pytest.raises(StoreUnusable) as refusal:
+            open_database(path, now=0, create=True, **words)
+        assert (path.read_bytes() if path.is_file() else None) == before, "nothing was changed"
+        message = str(refusal.value)
+        assert message.startswith(f"database {path}: ")
+        assert "; " in message, "it says what to do"
+        return message
+
+    def test_damaged_pages_are_found_at_the_start(self, tmp_path: Path):
+        path = made(tmp_path)
+        data = bytearray(path.read_bytes())
+        for place in range(4096, len(data), 4096):
+            data[place : place + 64] = os.urandom(64)
+        path.write_bytes(data)
+
+        assert "damaged" in self.refused(path)
+
+    def test_a_file_that_was_cut_short(self, tmp_path: Path):
+        path = made(tmp_path)
+        path.write_bytes(path.read_bytes()[:9000])
+
+        assert "restore a backup" in self.refused(path)
+
+    def test_an_empty_file_is_not_taken_for_a_new_one(self, tmp_path: Path):
+        path = tmp_path / "q.db"
+        path.touch()
+
+        assert "the file is empty; restore a backup" in self.refused(path)
+
+    def test_a_text_file(self, tmp_path: Path):
+        path = tmp_path / "q.db"
+        path.write_text("this is no database\n" * 100)
+
+        assert "it is not a SQLite database" in self.refused(path)
+
+    def test_the_database_of_another_program(self, tmp_path: Path):
+        path = tmp_path / "q.db"
+        apsw.Connection(str(path)).execute("create table theirs (id)")
+
+        assert "it is another program's" in self.refused(path)
+
+    def test_a_log_without_its_database_is_not_taken_for_a_new_one(self, tmp_path: Path):
+        (tmp_path / "q.db-wal").write_bytes(b"x")
+
+        assert "it is gone, but q.db-wal is there" in self.refused(tmp_path / "q.db")
+        assert not (tmp_path / "q.db").exists()
+
+    def test_no_folder(self, tmp_path: Path):
+        assert "does not exist; create it" in self.refused(tmp_path / "none" / "q.db")
+
+    def test_a_folder_instead_of_a_file(self, tmp_path: Path):
+        assert "that is a folder" in self.refused(tmp_path)
+
+    @pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "9p"])
+    def test_a_network_file_system(self, tmp_path: Path, kind: str):
+        mounts = tmp_path / "mounts"
+        mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} {kind} rw 0 0\n")
+
+        said = self.refused(tmp_path / "q.db", mounts=mounts)
+
+        assert f"it is on a network file system ({kind})" in said
+        assert not (tmp_path / "q.db").exists()
+
+    def test_a_local_disk_below_a_network_file_system_is_fine(self, tmp_path: Path):
+        mounts = tmp_path / "mounts"
+        spaced = tmp_path / "a b"
+        spaced.mkdir()
+        escaped = str(spaced).replace(" ", r"\040")
+        mounts.write_text(f"server:/x {tmp_path} nfs rw 0 0\n/dev/sdb {escaped} ext4 rw 0 0\n")
+
+        open_database(spaced / "q.db", now=0, create=True, mounts=mounts)
+        assert (spaced / "q.db").exists()
+
+    def test_a_file_that_can_only_be_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        path = made(tmp_path)
+        path.chmod(stat.S_IRUSR)
+        if os.geteuid() == 0:  # root may write whatever its rights say
+            monkeypatch.setattr(os, "access", lambda file, mode: mode != os.W_OK)
+
+        assert "it can only be read; give this user the right" in self.refused(path)
+
+    def test_reading_never_makes_one(self, tmp_path: Path):
+        with pytest.raises(StoreUnusable, match="there is none; start `quarterjack up` once"):
+            open_to_read(tmp_path / "q.db")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_reader_cannot_write(self, tmp_path: Path):
+        connection = open_to_read(made(tmp_path))
+
+        with pytest.raises(apsw.ReadOnlyError):
+            connection.execute("delete from runs")
+
+    def test_an_address_that_is_not_understood(self):
+        assert path_of("sqlite:///a/b.db") == Path("a/b.db")
+        assert path_of("sqlite:////a/b.db") == Path("/a/b.db")
+        for wrong in ("postgresql://x", "q.db", "sqlite:///", "sqlite://q.db"):
+            with pytest.raises(StoreUnusable, match=r"write sqlite:///quarterjack\.db"):
+                path_of(wrong)
+
+    @pytest.mark.parametrize(
+        ("error", "kind", "said"),
+        [
+            (apsw.BusyError("busy"), StoreAway, "another program has locked it"),
+            (apsw.FullError("full"), StoreAway, "the disk is full"),
+            (apsw.IOError("io"), StoreAway, "the disk does not answer as it should"),
+            (apsw.CorruptError("bad"), StoreUnusable, "it is damaged"),
+            (apsw.CantOpenError("no"), StoreUnusable, "it cannot be opened"),
+            (apsw.SQLError("odd"), StoreUnusable, "please report this"),
+        ],
+    )
+    def test_each_error_of_sqlite_is_told_in_our_words(
+        self, error: apsw.Error, kind: type, said: str
+    ):
+        told = advised(error, Path("q.db"))
+
+        assert isinstance(told, kind)
+        assert said in str(told)
+
+    def test_two_who_make_it_at_once_make_one(self, tmp_path: Path):
+        code = (
+            "import sys; from pathlib import Path;"
+            "from quarterjack.store.sqlite_file import open_database;"
+            "open_database(Path(sys.argv[1]), now=0, create=True)"
+        )
+        path = tmp_path / "q.db"
+        both = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(4)]
+
+        assert [each.wait() for each in both] == [0] * 4
+        assert sorted(file.name for file in tmp_path.iterdir()) == ["q.db"]
