@@ -24,3 +24,7 @@ class RealWorld(SystemClock):
 def main() -> None:
     """`quarterjack`, and its alias `qj`."""
     commands(obj=RealWorld(), prog_name="quarterjack")
+
+
+if __name__ == "__main__":
+    main()

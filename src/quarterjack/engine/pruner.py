@@ -8,10 +8,10 @@ from quarterjack.store.contract import Store
 from quarterjack.store.forgetting import BATCH
 from quarterjack.store.values import Place
 from quarterjack.telemetry.logs import log, told
-from quarterjack.times.instants import HOUR, MILLISECOND, MINUTE
+from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
 
 EVERY = HOUR
-FIRST_AFTER = MINUTE
+FIRST_AFTER = 2 * SECOND
 BETWEEN_BATCHES = 50 * MILLISECOND
 
 

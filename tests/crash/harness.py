@@ -1,0 +1,267 @@
+"""Real processes that are really killed, and a checker that believes only the ledger.
+
+`make crash` goes through every place at which a process can die, for the first hits of each, once
+and again while it recovers, and then kills at random instants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from quarterjack.times.instants import SECOND, read_instant
+
+PROGRAM = [sys.executable, "-m", "quarterjack.app"]
+LEDGER = Path(__file__).with_name("ledger.py")
+TICK = 0.02
+PLACES = {
+    "plan.read": "S1",
+    "plan.begun": "S2",
+    "plan.inserted": "S3",
+    "plan.advanced": "S4",
+    "plan_due.committing": "S5",
+    "plan_due.committed": "S6",
+    "claim.written": "S7",
+    "claim_runs.committing": "S8",
+    "claim_runs.committed": "S9",
+    "launch.before": "S9",
+    "launch.after": "S9",
+    "renew_leases.committed": "S11",
+    "attempt.ended": "S12",
+    "output.written": "S13",
+    "settle.written": "S14",
+    "settle_runs.committing": "S15",
+    "settle_runs.committed": "S16",
+    "notices.told": "S16",
+    "forget.written": "S17",
+}
+"""Where a process can die in the life of a run. S10 does not exist: no process id is stored, for
+the supervising process needs none."""
+
+
+class Line(NamedTuple):
+    what: str
+    run: str
+    key: str
+    slot: int
+    attempt: int
+    pid: int
+    wall: int
+
+
+def wait_for(condition: Callable[[], Any], seconds: float, what: str) -> Any:
+    """Until it holds; a test never sleeps for longer than that."""
+    for _ in range(int(seconds / TICK)):
+        if found := condition():
+            return found
+        time.sleep(TICK)
+    raise AssertionError(f"in vain, for {seconds} s: {what}")
+
+
+class House:
+    """A folder with a database, a declaration and a ledger; processes come and go."""
+
+    def __init__(self, folder: Path, **schedules: dict[str, Any]) -> None:
+        self.folder = folder
+        self.database = folder / "quarterjack.db"
+        self.ledger = folder / "ledger.jsonl"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        declared = schedules or {
+            "steady": {"every": "1s", "command": self.work(0)},
+            "slow": {"every": "2s", "command": self.work(0.7)},
+            "once only": {
+                "every": "1s",
+                "command": self.work(0),
+                "execution": "at_most_once",
+            },
+            "failing": {"every": "2s", "command": self.work(0, code=3)},
+        }
+        policies = {"catch_up": "run_all", "if_running": "queue"}
+        self.declare({key: policies | fields for key, fields in declared.items()})
+
+    def declare(self, schedules: dict[str, Any], **settings: Any) -> None:
+        said = {"lease": "1s", "grace": "3s", **settings, "schedules": schedules}
+        (self.folder / "quarterjack.yaml").write_text(json.dumps(said))  # YAML reads JSON
+
+    def work(self, seconds: float, code: int = 0) -> list[str]:
+        return [sys.executable, "-S", "-E", str(LEDGER), str(self.ledger), str(seconds), str(code)]
+
+    def start(self, crash_at: str = "", **environment: str) -> subprocess.Popen[bytes]:
+        surroundings = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **environment}
+        command = [*PROGRAM, "up", "quarterjack.yaml", "--port", "0"]
+        with (self.folder / "log.txt").open("ab") as log:
+            process = subprocess.Popen(command, cwd=self.folder, env=surroundings, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def stop(self, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
+        process.terminate()
+        assert process.wait(seconds) == 0, self.log()[-2000:]
+
+    def end(self) -> None:
+        """Whatever a failed test left behind."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait(10)
+
+    def log(self) -> str:
+        return (self.folder / "log.txt").read_text()
+
+    def lines(self) -> list[Line]:
+        if not self.ledger.exists():
+            return []
+        said = [json.loads(line) for line in self.ledger.read_text().splitlines()]
+        return [Line(**{**each, "slot": read_instant(each["slot"], "slot")}) for each in said]
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        if not self.database.exists():
+            return []
+        connection = apsw.Connection(str(self.database), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_timeout(5000)
+        try:
+            return connection.execute(statement).fetchall()
+        finally:
+            connection.close()
+
+    def succeeded(self, key: str = "steady") -> int:
+        statement = "select count(*) from runs join schedules on id = schedule_id"
+        found = self.query(f"{statement} where state = 'succeeded' and key = '{key}'")
+        return int(found[0][0]) if found else 0
+
+    def has_caught_up(self) -> bool:
+        """Nothing waits or runs that was due more than a moment ago."""
+        late = time.time_ns() // 1000 - SECOND // 2
+        open_runs = "select count(*) from runs where finished_at is null"
+        due = f"select count(*) from schedules where wake_at <= {late}"
+        return self.query(f"{open_runs} and slot <= {late}") == [(0,)] and self.query(due) == [(0,)]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def judge(house: House) -> Counter[str]:
+    """No slot missed, doubled or early, one id for all attempts, and a history that tells the
+    truth; else an AssertionError says which. Slots are worked out here, by adding up."""
+    lines, judged = house.lines(), Counter[str]()
+    starts: dict[tuple[str, int], list[Line]] = defaultdict(list)
+    ends = {(line.run, line.attempt) for line in lines if line.what == "end"}
+    for line in lines:
+        if line.what == "start":
+            starts[line.key, line.slot].append(line)
+            assert line.wall >= line.slot, f"early: {line}"
+    statement = "select key, schedules.created_at, cursor, body ->> 'every', body ->> 'execution'"
+    tables = "from schedules join specifications s on s.schedule_id = id"
+    for key, created, cursor, every, execution in house.query(f"{statement} {tables}"):
+        interval = int(every.removesuffix("s")) * SECOND
+        owed = range(created + interval, cursor + 1, interval)
+        runs = {row[0]: row for row in house.query(_runs_of(key))}
+        assert sorted(runs) == list(owed), f"{key}: planned are not exactly the owed slots"
+        for slot in owed:
+            _judge_slot(key, runs[slot], starts.pop((key, slot), []), ends, execution)
+            judged[f"{key}: {runs[slot][2]}"] += 1
+    assert not starts, f"nobody asked for these: {list(starts)[:3]}"
+    left = wait_for(lambda: not [n for n in lines if is_alive(n.pid)], 5, "the work is gone")
+    assert left
+    return judged
+
+
+def _runs_of(key: str) -> str:
+    return (
+        "select slot, schedule_id || '-' || number, state, attempt from runs"
+        f" join schedules on id = schedule_id where key = '{key}'"
+    )
+
+
+def _judge_slot(
+    key: str, row: tuple[Any, ...], starts: list[Line], ends: set[tuple[str, int]], execution: str
+) -> None:
+    slot, run, state, attempts = row
+    what = f"{key} {slot} {run} {state}: {starts}"
+    assert {line.run for line in starts} <= {run}, f"more than one id: {what}"
+    numbers = [line.attempt for line in starts]
+    assert numbers == sorted(set(numbers)), f"doubled: {what}"
+    assert all(number <= attempts for number in numbers), f"unknown attempt: {what}"
+    if execution == "at_most_once":
+        assert len(starts) <= 1, f"more than once: {what}"
+        assert state in ("succeeded", "lost"), f"unresolved: {what}"
+    else:
+        assert state in ("succeeded", "failed"), f"unresolved: {what}"
+    if state == "succeeded":
+        assert (run, attempts) in ends, f"a success that did not happen: {what}"
+
+
+def killed_at(house: House, crash_at: str, again: str = "") -> Counter[str]:
+    """Die there, start again (and die again), catch up, stop; what the ledger says of it."""
+    for place in filter(None, (crash_at, again)):
+        process = house.start(place)
+        assert process.wait(30) == -signal.SIGKILL, house.log()[-2000:]
+    before = house.succeeded()
+    process = house.start()
+    wait_for(lambda: house.succeeded() >= before + 2, 20, "it goes on")
+    wait_for(house.has_caught_up, 20, "it catches up")
+    house.stop(process)
+    return judge(house)
+
+
+def killed_at_random(house: House, kills: int, seed: int) -> Counter[str]:
+    """Die at random instants, and come back."""
+    chance = random.Random(seed)
+    for _ in range(kills):
+        process = house.start()
+        time.sleep(chance.uniform(0.2, 2.5))
+        process.kill()
+        process.wait(10)
+    process = house.start()
+    wait_for(house.has_caught_up, 60, "it catches up")
+    house.stop(process)
+    return judge(house)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hits", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    total: Counter[str] = Counter()
+    for place, step in PLACES.items():
+        for hit in range(1, options.hits + 1):
+            for again in ("", place):
+                total += _tried(killed_at, f"{place}:{hit}", again)
+        print(f"{step:<5}{place:<26}{2 * options.hits} times, no slot missed, doubled or early")
+    rounds = 10
+    for number in range(rounds):
+        total += _tried(killed_at_random, options.kills // rounds, options.seed + number)
+    print(f"killed at random {options.kills} times; slots judged in all: {dict(total)}")
+
+
+def _tried(campaign: Callable[..., Counter[str]], *values: Any) -> Counter[str]:
+    with tempfile.TemporaryDirectory() as name:
+        house = House(Path(name))
+        try:
+            return campaign(house, *values)
+        finally:
+            house.end()
+
+
+if __name__ == "__main__":
+    main()

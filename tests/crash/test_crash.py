@@ -1,0 +1,238 @@
+"""Kill -9 at every step of a firing: the short form of `make crash`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crash.harness import PLACES, House, is_alive, judge, killed_at, killed_at_random, wait_for
+
+FAULTS = {
+    "plan.read": "F1",
+    "plan.begun": "F1",
+    "plan.inserted": "F1",
+    "plan.advanced": "F1",
+    "plan_due.committing": "F1",
+    "plan_due.committed": "F2",
+    "claim.written": "F3",
+    "claim_runs.committing": "F3",
+    "claim_runs.committed": "F4",
+    "launch.before": "F4",
+    "launch.after": "F5",
+    "renew_leases.committed": "F6",
+    "attempt.ended": "F7",
+    "output.written": "F7",
+    "settle.written": "F7",
+    "settle_runs.committing": "F7",
+    "settle_runs.committed": "F8",
+    "notices.told": "F8",
+    "forget.written": "F9",
+}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path)
+    yield house
+    house.end()
+
+
+def test_every_step_of_a_firing_has_a_place_to_die():
+    steps = {int(step[1:]) for step in PLACES.values()}
+
+    assert steps == set(range(1, 18)) - {10}, "no process id is stored"
+    assert FAULTS.keys() == PLACES.keys()
+
+
+@pytest.mark.parametrize(
+    "place", [pytest.param(place, marks=pytest.mark.fault(FAULTS[place])) for place in PLACES]
+)
+@pytest.mark.mission("V3", "V10")
+def test_killed_there_no_slot_is_missed_doubled_or_early(house: House, place: str):
+    judged = killed_at(house, f"{place}:1")
+
+    assert judged["steady: succeeded"] >= 2
+
+
+@pytest.mark.fault("F8")
+def test_what_people_should_hear_of_is_told_after_the_crash(house: House):
+    killed_at(house, "settle_runs.committed:1", "notices.told:1")
+
+    assert house.query("select count(*) from outbox where sent_at is null") == [(0,)]
+    told = [line for line in house.log().splitlines() if " notice=1 " in line]
+    assert len(told) >= 2, "it was told before the second crash, and again after it"
+
+
+@pytest.mark.fault("F10")
+def test_killed_again_and_again_at_random_it_loses_and_doubles_nothing(house: House):
+    judged = killed_at_random(house, kills=6, seed=7)
+
+    assert judged["steady: succeeded"] > 5
+
+
+@pytest.fixture
+def lonely(tmp_path: Path) -> Iterator[House]:
+    """One schedule whose work lasts long, and has children that try to get away."""
+    house = House(tmp_path)
+    script = (
+        "import os, sys, time;"
+        "os.fork() or (os.setsid(), os.fork() and os._exit(0));"
+        "open(sys.argv[1], 'a').write(f'{os.getpid()}\\n');"
+        "time.sleep(60)"
+    )
+    pids = tmp_path / "pids"
+    command = ["python3", "-c", script, str(pids)]
+    house.declare({"long": {"every": "1s", "command": command, "if_running": "skip"}})
+    yield house
+    house.end()
+
+
+def written_pids(house: House, count: int) -> list[int]:
+    file = house.folder / "pids"
+
+    def found() -> list[int]:
+        pids = [int(line) for line in file.read_text().split()] if file.exists() else []
+        return pids if len(pids) >= count else []
+
+    return list(wait_for(found, 20, "the work has started"))
+
+
+def supervisors(of: subprocess.Popen[bytes]) -> list[int]:
+    """The process that forks, and the supervisors that it forked."""
+    first = children(of.pid)
+    return [*first, *(pid for each in first for pid in children(each))]
+
+
+def children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in listed.split()]
+
+
+def are_gone(pids: list[int]) -> bool:
+    return not any(is_alive(pid) for pid in pids)
+
+
+class TestDescendants:
+    @pytest.mark.fault("F5", "F6")
+    def test_are_gone_after_their_worker_was_killed(self, lonely: House):
+        process = lonely.start()
+        pids = written_pids(lonely, 2)
+
+        process.kill()
+        process.wait(10)
+
+        wait_for(lambda: are_gone(pids), 5, "no descendant is left")
+
+    @pytest.mark.fault("F15")
+    def test_are_gone_after_their_supervisor_was_killed_and_the_run_has_failed(self, lonely: House):
+        process = lonely.start()
+        pids = written_pids(lonely, 2)
+        _, supervisor = supervisors(process)
+
+        os.kill(supervisor, signal.SIGKILL)
+
+        wait_for(lambda: are_gone(pids), 5, "no descendant is left")
+        failed = "select error from runs where state = 'failed'"
+        ((error,),) = wait_for(lambda: lonely.query(failed), 5, "the run has failed")
+        assert error == "its supervising process was killed, and the command with it"
+        lonely.stop(process)
+
+    @pytest.mark.fault("F15")
+    def test_work_goes_on_after_the_process_that_forks_was_killed(self, lonely: House):
+        process = lonely.start()
+        pids = written_pids(lonely, 2)
+        forks, _ = supervisors(process)
+
+        os.kill(forks, signal.SIGKILL)
+
+        assert not are_gone(pids), "each supervisor minds its own"
+        lonely.stop(process)
+        wait_for(lambda: are_gone(pids), 5, "no descendant is left")
+
+    @pytest.mark.fault("F14")
+    @pytest.mark.mission("H10")
+    @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
+    def test_told_to_stop_it_hands_back_what_outlasts_its_grace(
+        self, lonely: House, which: signal.Signals
+    ):
+        said = (lonely.folder / "quarterjack.yaml").read_text()
+        quick = said.replace('"grace": "3s"', '"grace": "500ms"')
+        (lonely.folder / "quarterjack.yaml").write_text(quick)
+        process = lonely.start()
+        pids = written_pids(lonely, 2)
+
+        process.send_signal(which)
+
+        assert process.wait(15) == 0, lonely.log()
+        wait_for(lambda: are_gone(pids), 5, "no descendant is left")
+        rows = lonely.query("select state, attempt, failures, losses from runs")
+        assert rows == [("queued", 1, 0, 0)], "another attempt, counted as neither"
+
+
+@pytest.mark.fault("F14")
+@pytest.mark.mission("H10")
+def test_restarted_again_and_again_under_load_nothing_fails_by_it(house: House):
+    for _ in range(3):
+        process = house.start()
+        before = house.succeeded("slow")
+        wait_for(lambda before=before: house.succeeded("slow") > before, 20, "it works")  # type: ignore[misc]
+        house.stop(process)
+    process = house.start()
+    wait_for(house.has_caught_up, 20, "it catches up")
+    house.stop(process)
+
+    judged = judge(house)
+
+    assert not [what for what in judged if "lost" in what]
+    assert house.query(
+        "select count(*) from attempts where ending = 'lost' and handed_back = 0"
+    ) == [(0,)]
+
+
+@pytest.mark.fault("F11")
+def test_a_worker_that_was_stopped_past_its_lease_is_fenced(tmp_path: Path):
+    house = House(tmp_path)
+    try:
+        house.declare({"slow": {"every": "1h", "command": house.work(4), "first_run": "now"}})
+        first = house.start()
+        (begun,) = wait_for(house.lines, 20, "the work has started")
+        second = house.start()
+        wait_for(lambda: house.log().count(" up ") == 2, 20, "both are up")
+        first.send_signal(signal.SIGSTOP)
+        wait_for(lambda: len([n for n in house.lines() if n.what == "start"]) == 2, 20, "rescued")
+
+        first.send_signal(signal.SIGCONT)
+        wait_for(lambda: not is_alive(begun.pid), 5, "the first attempt is stopped")
+
+        done = "select attempt, state, worker from runs where finished_at is not null"
+        ((attempt, state, worker),) = wait_for(lambda: house.query(done), 20, "it ends")
+        assert (attempt, state) == (2, "succeeded")
+        assert f"-{second.pid}-" in worker
+        assert "lease lost, stopped run=1-0" in house.log()
+        house.stop(first)
+        house.stop(second)
+    finally:
+        house.end()
+
+
+@pytest.mark.fault("F12")
+@pytest.mark.mission("D1")
+def test_two_processes_on_one_database_never_double_a_slot(house: House):
+    """One is stopped across several slots while the other works, and goes on."""
+    both = [house.start(), house.start()]
+    wait_for(lambda: house.succeeded() >= 1, 20, "they work")
+    both[0].send_signal(signal.SIGSTOP)
+    before = house.succeeded()
+    wait_for(lambda: house.succeeded() >= before + 2, 30, "the other goes on")
+    both[0].send_signal(signal.SIGCONT)
+    wait_for(lambda: house.succeeded() >= before + 3, 30, "both go on")
+    wait_for(house.has_caught_up, 20, "they catch up")
+    for process in both:
+        house.stop(process)
+
+    judge(house)
