@@ -10,9 +10,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 BIN := .venv/bin
 SEED ?= 1
 EXAMPLES ?= 10000
+HITS ?= 3
+KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine fuzz oracle properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine fuzz oracle crash properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -75,6 +77,9 @@ fuzz: .venv/ready  ## a million hostile strings for the parsers
 
 oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over real minutes
 	@PYTHONPATH=tests $(BIN)/python -m times.oracle --seed $(SEED)
+
+crash: .venv/ready  ## kill -9 at every step of a firing, HITS deep, and KILLS times at random
+	@PYTHONPATH=tests $(BIN)/python -m crash.harness --hits $(HITS) --kills $(KILLS) --seed $(SEED)
 
 properties: .venv/ready  ## the promises of the rules over EXAMPLES generated histories each
 	@EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q tests/rules/test_properties.py -n 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from quarterjack.api.health import serve_health
 from quarterjack.clock import SystemClock, process_name
@@ -55,35 +55,60 @@ def up(
 async def _up(
     clock: SystemClock, declaration: Declaration, database: str, host: str, port: int
 ) -> None:
-    store = await _opened(database, clock, declaration.settings.durability)
+    told_to_stop = _Stop()
+    store = await _opened(database, clock, declaration.settings.durability, told_to_stop)
+    if store is None:
+        return
     try:
         await apply(store, declaration, clock.now())
         await recover(store, declaration.limits, clock.now())
         worker = process_name()
         node = Node(store, targets({}), clock, declaration.manner(worker))
         node.add(Keeper(store, declaration))
-        for each in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(each, node.stop)
-        server = await _served(host, port, node)
-        address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
-        log.info("up %s", told(database=database, worker=worker, at=address))
-        gc.collect()
-        gc.freeze()  # what was loaded to start with lives as long as we do
-        async with server:
+        told_to_stop.then(node.stop)
+        async with await _served(host, port, node) as server:
+            address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
+            log.info("up %s", told(database=database, worker=worker, at=address))
+            gc.collect()
+            gc.freeze()  # what was loaded to start with lives as long as we do
             await node.run()
     finally:
         await store.close()
     log.info("stopped")
 
 
-async def _opened(database: str, clock: SystemClock, durability: str) -> Store:
+class _Stop:
+    """SIGTERM and SIGINT, from the first moment on: a start that is under way ends as well."""
+
+    def __init__(self) -> None:
+        self.is_wanted = False
+        self._stop: Callable[[], None] | None = None
+        for each in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(each, self._told)
+
+    def then(self, stop: Callable[[], None]) -> None:
+        """What is to be done about it from now on."""
+        self._stop = stop
+        if self.is_wanted:
+            stop()
+
+    def _told(self) -> None:
+        self.is_wanted = True
+        if self._stop is not None:
+            self._stop()
+
+
+async def _opened(
+    database: str, clock: SystemClock, durability: str, told_to_stop: _Stop
+) -> Store | None:
     """A store that is away for now is waited for."""
-    while True:
+    while not told_to_stop.is_wanted:
         try:
-            return open_store(database, clock, durability)
+            return await asyncio.to_thread(open_store, database, clock, durability)
         except StoreAway as error:
             log.warning("waiting: %s", error)
             await asyncio.sleep(_RETRY_SECONDS)
+    return None
 
 
 async def _served(host: str, port: int, node: Node) -> asyncio.Server:

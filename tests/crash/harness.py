@@ -79,6 +79,7 @@ class House:
         self.database = folder / "quarterjack.db"
         self.ledger = folder / "ledger.jsonl"
         self.processes: list[subprocess.Popen[bytes]] = []
+        self.stopped_at = 0
         declared = schedules or {
             "steady": {"every": "1s", "command": self.work(0)},
             "slow": {"every": "2s", "command": self.work(0.7)},
@@ -107,7 +108,15 @@ class House:
         self.processes.append(process)
         return process
 
+    def up(self) -> subprocess.Popen[bytes]:
+        """One that is not to be killed by a failpoint, once it works."""
+        before = self.log().count(" up ")
+        process = self.start()
+        wait_for(lambda: self.log().count(" up ") > before, 20, "it is up")
+        return process
+
     def stop(self, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
+        self.stopped_at = time.time_ns() // 1000
         process.terminate()
         assert process.wait(seconds) == 0, self.log()[-2000:]
 
@@ -119,7 +128,8 @@ class House:
                 process.wait(10)
 
     def log(self) -> str:
-        return (self.folder / "log.txt").read_text()
+        file = self.folder / "log.txt"
+        return file.read_text() if file.exists() else ""
 
     def lines(self) -> list[Line]:
         if not self.ledger.exists():
@@ -176,9 +186,12 @@ def judge(house: House) -> Counter[str]:
         runs = {row[0]: row for row in house.query(_runs_of(key))}
         assert sorted(runs) == list(owed), f"{key}: planned are not exactly the owed slots"
         for slot in owed:
+            if runs[slot][2] in ("queued", "held") and slot > house.stopped_at - SECOND:
+                continue  # it came due when we were about to stop, and is for the next start
             _judge_slot(key, runs[slot], starts.pop((key, slot), []), ends, execution)
             judged[f"{key}: {runs[slot][2]}"] += 1
-    assert not starts, f"nobody asked for these: {list(starts)[:3]}"
+    unasked = [key for key in starts if key[1] <= house.stopped_at - SECOND]
+    assert not unasked, f"nobody asked for these: {unasked[:3]}"
     left = wait_for(lambda: not [n for n in lines if is_alive(n.pid)], 5, "the work is gone")
     assert left
     return judged
@@ -215,7 +228,7 @@ def killed_at(house: House, crash_at: str, again: str = "") -> Counter[str]:
         process = house.start(place)
         assert process.wait(30) == -signal.SIGKILL, house.log()[-2000:]
     before = house.succeeded()
-    process = house.start()
+    process = house.up()
     wait_for(lambda: house.succeeded() >= before + 2, 20, "it goes on")
     wait_for(house.has_caught_up, 20, "it catches up")
     house.stop(process)
@@ -230,7 +243,7 @@ def killed_at_random(house: House, kills: int, seed: int) -> Counter[str]:
         time.sleep(chance.uniform(0.2, 2.5))
         process.kill()
         process.wait(10)
-    process = house.start()
+    process = house.up()
     wait_for(house.has_caught_up, 60, "it catches up")
     house.stop(process)
     return judge(house)

@@ -182,7 +182,7 @@ def test_restarted_again_and_again_under_load_nothing_fails_by_it(house: House):
         before = house.succeeded("slow")
         wait_for(lambda before=before: house.succeeded("slow") > before, 20, "it works")  # type: ignore[misc]
         house.stop(process)
-    process = house.start()
+    process = house.up()
     wait_for(house.has_caught_up, 20, "it catches up")
     house.stop(process)
 
