@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quarterjack import rules
+from quarterjack.errors import Violation
 from quarterjack.rules import Facts, Limits, Plans
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
@@ -25,7 +26,11 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
         if len(rescued.lost) < _BATCH:
             break
     while True:
-        planned = await store.plan_due(now, _BATCH, decide)
+        try:
+            planned = await store.plan_due(now, _BATCH, decide)
+        except Violation as error:
+            log.error("left to the planner, which goes one by one %s", told(because=error))
+            break
         count += planned.added
         if planned.looked_at < _BATCH:
             break

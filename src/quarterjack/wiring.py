@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
+import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TypeVar
 
 from quarterjack.api.health import serve_health
 from quarterjack.clock import SystemClock, process_name
@@ -17,13 +21,15 @@ from quarterjack.engine.node import Node
 from quarterjack.errors import Conflict, StoreAway
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database, path_of
+from quarterjack.store.sqlite_file import open_database, path_of, without_secrets
 from quarterjack.targets.call import Target
 from quarterjack.targets.command import CommandTarget
 from quarterjack.targets.task import Function, TaskTarget
 from quarterjack.telemetry.logs import log, speak, told
 
 _RETRY_SECONDS = 1.0
+_LEAVING_SECONDS = 2.0
+T = TypeVar("T")
 
 
 def open_store(url: str, clock: SystemClock, durability: str = "full") -> Store:
@@ -56,25 +62,55 @@ async def _up(
     clock: SystemClock, declaration: Declaration, database: str, host: str, port: int
 ) -> None:
     told_to_stop = _Stop()
-    store = await _opened(database, clock, declaration.settings.durability, told_to_stop)
+    open_it = partial(open_store, database, clock, declaration.settings.durability)
+    store = await _waited_for(lambda: asyncio.to_thread(open_it), told_to_stop)
     if store is None:
         return
+    unsettled: list[str] = []
     try:
-        await apply(store, declaration, clock.now())
-        await recover(store, declaration.limits, clock.now())
         worker = process_name()
         node = Node(store, targets({}), clock, declaration.manner(worker))
         node.add(Keeper(store, declaration))
-        told_to_stop.then(node.stop)
+        # The door first: a start that cannot succeed changes nothing.
         async with await _served(host, port, node) as server:
+            await _waited_for(lambda: apply(store, declaration, clock.now()), told_to_stop)
+            await _waited_for(lambda: recover(store, declaration.limits, clock.now()), told_to_stop)
+            told_to_stop.then(node.stop)
             address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
-            log.info("up %s", told(database=database, worker=worker, at=address))
+            place = without_secrets(database)
+            log.info("up %s", told(database=place, worker=worker, at=address))
             gc.collect()
             gc.freeze()  # what was loaded to start with lives as long as we do
-            await node.run()
+            unsettled = await node.run()
     finally:
         await store.close()
     log.info("stopped")
+    await _leave(1 if unsettled else 0)
+
+
+async def _leave(code: int) -> None:
+    """Work that does not end when it is told to must not keep the program from ending."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    deaf = (await asyncio.wait(left, timeout=_LEAVING_SECONDS))[1] if left else set()
+    if deaf:
+        log.error("left while work goes on that does not end %s", told(count=len(deaf)))
+        logging.shutdown()
+        os._exit(1)
+    if code:
+        raise Conflict("some runs could not be settled; the log names them, the next start does")
+
+
+async def _waited_for(asking: Callable[[], Awaitable[T]], told_to_stop: _Stop) -> T | None:
+    """The answer of a store; while it is away, it is asked again, until we are told to stop."""
+    while not told_to_stop.is_wanted:
+        try:
+            return await asking()
+        except StoreAway as error:
+            log.warning("waiting: %s", error)
+            await asyncio.sleep(_RETRY_SECONDS)
+    return None
 
 
 class _Stop:
@@ -98,23 +134,10 @@ class _Stop:
             self._stop()
 
 
-async def _opened(
-    database: str, clock: SystemClock, durability: str, told_to_stop: _Stop
-) -> Store | None:
-    """A store that is away for now is waited for."""
-    while not told_to_stop.is_wanted:
-        try:
-            return await asyncio.to_thread(open_store, database, clock, durability)
-        except StoreAway as error:
-            log.warning("waiting: %s", error)
-            await asyncio.sleep(_RETRY_SECONDS)
-    return None
-
-
 async def _served(host: str, port: int, node: Node) -> asyncio.Server:
     try:
         return await serve_health(host, port, node.problems)
-    except OSError as error:
-        remedy = "use another with --port, or end the program that has it"
-        why = f"{host}:{port} cannot be listened on ({error.strerror or error})"
+    except (OSError, UnicodeError) as error:
+        remedy = "use another --host or --port, or end the program that has it"
+        why = f"{host}:{port} cannot be listened on ({error})"
         raise Conflict(f"{why}; {remedy}") from error

@@ -21,7 +21,6 @@ from quarterjack.rules import Limits, PassedOver, Retention, Run, Schedule
 from quarterjack.store.rows import passed_of, run_of, schedule_of
 from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
-from quarterjack.times.instants import SECOND
 from rules.world import at
 from store.stored_world import SetClock, memory_store
 from store.stores import new
@@ -80,7 +79,8 @@ class House:
             self.add_process(f"worker {name}", worker)
             self.add_process(f"renewer {name}", Renewer(self.store, worker, seats))
             self.add_process(f"recorder {name}", Recorder(self.store, worker))
-        self.add_process("rescuer", Rescuer(self.store, 3 * SECOND, self.hint))
+        first = self.workers[names[0]]
+        self.add_process("rescuer", Rescuer(self.store, first, Seats(names[0]), self.hint))
         self.add_process("notifier", Notifier(self.store))
         self.add_process("pruner", Pruner(self.store, Retention()))
 

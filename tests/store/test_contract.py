@@ -241,16 +241,17 @@ class TestLeases:
         run = started(ask)
         later = ask.now + 20 * SECOND
 
-        assert ask(ask.store.renew_leases("w1", [run], later)) == {run.id: None}
+        assert ask(ask.store.renew_leases("w1", [run], later)) == {(run.id, 1): None}
         assert reads(ask).run(run.id)[0].run.lease_until == later
 
     def test_a_renewal_answers_why_an_attempt_should_stop(self, ask: Asking):
         run = started(ask)
         ask.change(run.schedule_id, lambda facts, now: rules.cancel_run(facts, run, now))
 
+        looked_at = ask(ask.store.look_at_leases("w1", [run]))
         kept = ask(ask.store.renew_leases("w1", [run], ask.now + SECOND))
 
-        assert kept == {run.id: Reason.REQUESTED}
+        assert looked_at == kept == {(run.id, 1): Reason.REQUESTED}
 
     @pytest.mark.fault("F11")
     def test_who_lost_a_lease_is_not_believed_any_more(self, ask: Asking):

@@ -19,6 +19,7 @@ from quarterjack.store.sqlite_file import path_of
 
 _database = click.option("--database", metavar="URL", help="Where it is stored.")
 _json = click.option("--json", "as_json", is_flag=True, help="For programs.")
+_number = click.IntRange(0, 2**63 - 1)
 _limit = click.option("--limit", default=PAGE, show_default=True, type=click.IntRange(1, 10_000))
 
 
@@ -39,7 +40,7 @@ def _reads(world: World, database: str | None) -> Iterator[Reads]:
 @click.command("list")
 @_looks
 @_limit
-@click.option("--after", default=0, metavar="ID", help="Only those with a higher id.")
+@click.option("--after", default=0, type=_number, metavar="ID", help="Only those with a higher id.")
 def list_command(world: World, database: str | None, as_json: bool, limit: int, after: int) -> None:
     """List the schedules."""
     with _reads(world, database) as reads:
@@ -149,7 +150,7 @@ def show_run(world: World, run: str, database: str | None, as_json: bool) -> Non
 @runs_group.command("logs")
 @click.argument("run")
 @_looks
-@click.option("--attempt", type=click.IntRange(1), help="Only of this attempt.")
+@click.option("--attempt", type=_number, help="Only of this attempt.")
 def show_logs(
     world: World, run: str, database: str | None, as_json: bool, attempt: int | None
 ) -> None:

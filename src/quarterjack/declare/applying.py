@@ -10,15 +10,20 @@ from quarterjack import rules
 from quarterjack.declare.declaration import Declaration
 from quarterjack.errors import Conflict, InvalidSpecification, Problems
 from quarterjack.rules import Facts, Limits, Plans, Schedule, Specification, Status, Unreadable
+from quarterjack.rules.target import TARGET_FIELDS
 from quarterjack.store.contract import Store
 from quarterjack.store.values import DeclarationRules, Difference, NewSchedule, Stored
 from quarterjack.telemetry.logs import log, told
 
 ORIGIN = "declaration"
+_MAY_HOLD_SECRETS = TARGET_FIELDS | {"payload"}
+"""Of these the log says only that they changed."""
 
 
-async def apply(store: Store, declaration: Declaration, now: int) -> Difference:
-    """Make the store equal to the declaration."""
+async def apply(
+    store: Store, declaration: Declaration, now: int, *, only_missing: bool = False
+) -> Difference:
+    """Make the store equal to the declaration; or only add what is missing from it."""
     limits = declaration.limits
     laws = DeclarationRules(
         create=partial(_create, limits, now),
@@ -26,11 +31,13 @@ async def apply(store: Store, declaration: Declaration, now: int) -> Difference:
         delete=partial(rules.delete, though_running=True),
     )
     owner, keys = declaration.settings.name, list(declaration.schedules)
-    compare = partial(difference, declaration, now)
+    compare = partial(difference, declaration, now, only_missing=only_missing)
     return await store.declare_schedules(owner, keys, compare, laws, now)
 
 
-def difference(declaration: Declaration, now: int, stored: Sequence[Stored]) -> Difference:
+def difference(
+    declaration: Declaration, now: int, stored: Sequence[Stored], *, only_missing: bool = False
+) -> Difference:
     """What has to be added, changed and removed. What is new is judged as of now."""
     owner = declaration.settings.name
     live = {each.schedule.key: each for each in stored if each.deleted_at is None}
@@ -46,6 +53,8 @@ def difference(declaration: Declaration, now: int, stored: Sequence[Stored]) -> 
                 judged = declaration.specification(key, now)
                 added.append(NewSchedule(key, judged, owner, ORIGIN))
                 log.info("schedule added %s", told(schedule=key))
+            elif only_missing:
+                continue
             elif key in live and not _is_same(live[key].schedule, wanted):
                 judged = declaration.specification(key, now)
                 changed.append((live[key].schedule.id, judged))
@@ -53,10 +62,11 @@ def difference(declaration: Declaration, now: int, stored: Sequence[Stored]) -> 
     removed = [
         each.schedule.id
         for key, each in live.items()
-        if each.owner == owner and key not in declaration.schedules
+        if each.owner == owner and key not in declaration.schedules and not only_missing
     ]
-    for schedule_id in removed:
-        log.info("schedule removed %s", told(schedule=schedule_id))
+    for key, each in live.items():
+        if each.schedule.id in removed:
+            log.info("schedule removed %s", told(schedule=key))
     problems.refuse_if_any(str(declaration.path))
     return Difference(added, changed, removed)
 
@@ -91,8 +101,10 @@ def _tell_changes(schedule: Schedule, wanted: Specification) -> None:
     before = {} if isinstance(stored, Unreadable) else stored.to_json()
     after = wanted.to_json()
     for field in sorted(before.keys() | after.keys()):
-        if before.get(field) != after.get(field):
-            was, becomes = before.get(field), after.get(field)
+        was, becomes = before.get(field), after.get(field)
+        if was != becomes:
+            if field in _MAY_HOLD_SECRETS:
+                was = becomes = None
             facts = told(schedule=schedule.key, field=field, was=was, becomes=becomes)
             log.info("schedule changed %s", facts)
 

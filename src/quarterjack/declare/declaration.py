@@ -21,7 +21,7 @@ from quarterjack.rules import (
     read_limits,
     read_specification,
 )
-from quarterjack.rules.plain import plain_label
+from quarterjack.rules.plain import plain_label, plain_text
 from quarterjack.store.sqlite_file import DURABILITIES
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import SECOND
@@ -91,7 +91,7 @@ def read_declaration(path: Path) -> Declaration:
         with problems:
             check(settings)
     with problems:
-        preset = AS_A_SETTING.get(settings.preset or "", _NO_PRESET)
+        preset = AS_A_SETTING.get(str(settings.preset), _NO_PRESET)
         limits = read_limits(settings.limits, preset.get("limits", Limits()))
     if problems.found:
         raise InvalidSpecification(str(path), problems.found)
@@ -102,6 +102,9 @@ def read_declaration(path: Path) -> Declaration:
 
 def _check_words(settings: Settings) -> None:
     plain_label(settings.name, "name")
+    for field in ("database", "timezone", "preset"):
+        if getattr(settings, field) is not None:
+            plain_text(getattr(settings, field), field)
     if settings.durability not in DURABILITIES:
         raise _wrong("durability", settings.durability, "is unknown", "use full or normal")
     if not isinstance(settings.defaults, dict):

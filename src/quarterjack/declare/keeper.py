@@ -21,8 +21,9 @@ class Keeper:
         owner = self._declaration.settings.name
         count = await self._store.count_owned(owner)
         if count != self._expected:
-            changes = await apply(self._store, self._declaration, now)
-            if self._expected is not None and changes.added:
+            # Never more than that: another node may run a later declaration of the same name.
+            changes = await apply(self._store, self._declaration, now, only_missing=True)
+            if changes.added:
                 log.warning("schedules were gone, made anew %s", told(count=len(changes.added)))
             self._expected = await self._store.count_owned(owner)
         return next_look(now, None, self._declaration.limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from quarterjack.engine.output import CHUNK_BYTES, Output
@@ -43,7 +43,8 @@ class Attempting:
         self.run = claim.run
         self.output = Output(claim.run)
         self.cause: Cause | None = None
-        self.task: asyncio.Task[None] | None = None
+        self.task: asyncio.Task[None]
+        self.outcome: Outcome | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.has_ended = False
 
@@ -64,48 +65,50 @@ class Executor:
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
 
-    def start(self, claim: Claim) -> Attempting:
+    def start(self, claim: Claim, after: Sequence[asyncio.Task[None]] = ()) -> Attempting:
+        """Begin an attempt; after others of the same run, if they are still ending."""
         attempting = Attempting(claim)
-        attempting.task = self._loop.create_task(self._act(attempting))
+        attempting.task = self._loop.create_task(self._act(attempting, after))
+        attempting.task.add_done_callback(lambda _: self._end(attempting))
         return attempting
 
     def stop(self, attempting: Attempting, cause: Cause) -> None:
         """Ask it to end. The first cause counts, unless the attempt is not ours any more."""
-        if attempting.task is None or attempting.has_ended:
+        if attempting.has_ended or attempting.cause is cause:
             return
         if attempting.cause is None or cause is Cause.FENCED:
             attempting.cause = cause
             attempting.task.cancel()
             self._set_timer(attempting, GIVE_UP_SECONDS, self._give_up)
 
-    async def _act(self, attempting: Attempting) -> None:
-        claim = attempting.claim
+    async def _act(self, attempting: Attempting, after: Sequence[asyncio.Task[None]]) -> None:
         try:
-            specification = claim.specification
-            timeout = specification.timeout
-            if timeout is not None:
-                self._set_timer(attempting, timeout / SECOND, self._time_out)
-            target = self._targets.get(specification.target.kind)
-            if target is None:
-                kind = specification.target.kind
-                answer = Answer(f"targets of kind {kind} are not known to this worker")
-            else:
-                failpoint("launch.before")
-                answer = await target.act(self._call(attempting))
+            if after:
+                await asyncio.wait(after)
+            answer = await self._answer(attempting)
             failpoint("attempt.ended")
         except asyncio.CancelledError:
-            outcome = self._stopped(attempting)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
-            # What the work raises is its answer, and must not end the worker.
-            attempting.output.write(traceback.format_exc().encode(errors="replace"))
-            told_as = f"{type(error).__name__}: {error}"[:_ERROR_MAX]
-            outcome = Outcome(Ending.FAILED, self._clock.now(), told_as)
+            attempting.outcome = self._stopped(attempting)
+        except BaseException as error:
+            # What the work raises is its answer, whatever it is, and must not end the worker.
+            attempting.output.write(_safely(traceback.format_exc).encode())
+            attempting.outcome = Outcome(Ending.FAILED, self._clock.now(), _told(error))
         else:
             ending = Ending.SUCCEEDED if answer.error is None else Ending.FAILED
-            outcome = Outcome(
+            attempting.outcome = Outcome(
                 ending, self._clock.now(), answer.error, answer.result, answer.retryable
             )
-        self._end(attempting, outcome)
+
+    async def _answer(self, attempting: Attempting) -> Answer:
+        specification = attempting.claim.specification
+        kind, timeout = specification.target.kind, specification.timeout
+        target = self._targets.get(kind)
+        if target is None:
+            return Answer(f"targets of kind {kind} are not known to this worker")
+        if timeout is not None:
+            self._set_timer(attempting, timeout / SECOND, self._time_out)
+        failpoint("launch.before")
+        return await target.act(self._call(attempting))
 
     def _call(self, attempting: Attempting) -> Call:
         run, specification, key, last_success_at, owner = attempting.claim
@@ -126,9 +129,10 @@ class Executor:
 
     def _writer(self, output: Output) -> Callable[[bytes], None]:
         def write(data: bytes) -> None:
-            was_empty = not output.waiting_bytes
+            before = output.waiting_bytes
             output.write(data)
-            if was_empty or output.waiting_bytes > CHUNK_BYTES:
+            after = output.waiting_bytes
+            if (after and not before) or before < CHUNK_BYTES <= after:
                 self._on_output()
 
         return write
@@ -154,14 +158,15 @@ class Executor:
         """It does not end though it was told to. Its seat is free; what it goes on doing is its
         own, and changes no row."""
         log.warning("work does not end when told to %s", told(run=attempting.run.id))
-        self._end(attempting, self._stopped(attempting))
+        self._end(attempting)
 
-    def _end(self, attempting: Attempting, outcome: Outcome) -> None:
+    def _end(self, attempting: Attempting) -> None:
+        """However it came to that: the first end counts."""
         if attempting.timer is not None:
             attempting.timer.cancel()
         if not attempting.has_ended:
             attempting.has_ended = True
-            self._on_end(attempting, outcome)
+            self._on_end(attempting, attempting.outcome or self._stopped(attempting))
 
     def _set_timer(
         self, attempting: Attempting, seconds: float, then: Callable[[Attempting], None]
@@ -169,3 +174,16 @@ class Executor:
         if attempting.timer is not None:
             attempting.timer.cancel()
         attempting.timer = self._loop.call_later(seconds, then, attempting)
+
+
+def _told(error: BaseException) -> str:
+    """As text that every database takes, and that is not too long."""
+    text = _safely(lambda: f"{type(error).__name__}: {error}")
+    return text[:_ERROR_MAX]
+
+
+def _safely(text: Callable[[], str]) -> str:
+    try:
+        return text().encode(errors="replace").decode()
+    except Exception:  # its own way of being shown fails, too
+        return "an error that cannot be shown"

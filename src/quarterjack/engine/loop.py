@@ -9,9 +9,11 @@ from typing import Protocol
 from quarterjack.errors import StoreError
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
-from quarterjack.times.instants import SECOND
+from quarterjack.times.instants import MINUTE, SECOND
 
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 1.0
+LATEST_LOOK = MINUTE
+LONGEST_WAIT_SECONDS = 2.0
 
 
 class Process(Protocol):
@@ -27,7 +29,7 @@ class Loop:
         self._process = process
         self._store = store
         self._hinted = asyncio.Event()
-        self._stopping = False
+        self._stopping = asyncio.Event()
         self._failures = 0
         self.problem: str | None = None
         """Why the last step failed."""
@@ -38,27 +40,29 @@ class Loop:
 
     def stop(self) -> None:
         """After the step that is under way."""
-        self._stopping = True
+        self._stopping.set()
         self._hinted.set()
 
     async def run(self) -> None:
-        while not self._stopping:
+        while not self._stopping.is_set():
             self._hinted.clear()
-            wake, pause = await self._step()
-            if not self._stopping:
-                await self._sleep(wake, pause)
+            begun, wake, pause = await self._step()
+            if pause:
+                await _within(self._stopping, pause)
+            elif not self._stopping.is_set():
+                await self._sleep(begun, wake)
 
-    async def _step(self) -> tuple[int | None, float]:
-        """When to step again: at an instant, or after a pause in seconds."""
+    async def _step(self) -> tuple[int, int | None, float]:
+        """When it stepped, and when to step again: at an instant, or after a pause in seconds."""
         try:
             now = await self._store.read_clock()
             wake = await self._process.step(now)
         except Exception as error:
-            return None, self._failed(error)
+            return 0, None, self._failed(error)
         if self._failures:
             log.info("%s works again %s", self._process.name, told(failures=self._failures))
             self._failures, self.problem = 0, None
-        return wake, 0
+        return now, wake, 0
 
     def _failed(self, error: Exception) -> float:
         is_new = str(error) != self.problem
@@ -72,22 +76,22 @@ class Loop:
             log.error("%s failed, and tries again", self._process.name, exc_info=error)
         return pause
 
-    async def _sleep(self, wake: int | None, pause: float) -> None:
-        """Until the wake, or a hint. After a failure nobody's hint shortens the pause."""
-        if pause:
-            await self._wait(pause)
-        elif wake is None:
-            await self._hinted.wait()
-        else:
-            while not self._hinted.is_set():
-                left = wake - await self._store.read_clock()
-                if left <= 0:
-                    return
-                await self._wait(left / SECOND)
+    async def _sleep(self, begun: int, wake: int | None) -> None:
+        """Until the wake or a hint, but for a minute at most: hints may be lost. The clock is read
+        again and again, for it may be set meanwhile; if it was set back, all is worked out anew."""
+        latest = begun + LATEST_LOOK
+        wake = latest if wake is None else min(wake, latest)
+        while not self._hinted.is_set():
+            now = await self._store.read_clock()
+            if now < begun or now >= wake:
+                return
+            await _within(self._hinted, min((wake - now) / SECOND, LONGEST_WAIT_SECONDS))
 
-    async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._hinted.wait()
-        except TimeoutError:
-            pass
+
+async def _within(event: asyncio.Event, seconds: float) -> None:
+    """Until the event, for so long at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from quarterjack.engine.loop import Loop, Process
+from quarterjack.engine.loop import LONGEST_PAUSE_SECONDS, Loop, Process
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
 from quarterjack.engine.pruner import Pruner
@@ -15,6 +15,7 @@ from quarterjack.engine.renewer import Renewer
 from quarterjack.engine.rescuer import Rescuer
 from quarterjack.engine.timekeeper import Clock, Timekeeper
 from quarterjack.engine.worker import Seats, Worker
+from quarterjack.errors import StoreError
 from quarterjack.rules import Limits, Retention
 from quarterjack.store.contract import Store
 from quarterjack.targets.call import Target
@@ -22,7 +23,9 @@ from quarterjack.telemetry.logs import log, told
 
 GRACE_SECONDS = 10.0
 """How long work may go on after the program was told to stop."""
-HANDING_BACK_SECONDS = 20.0
+HANDING_BACK_SECONDS = 10.0
+_LOOKING = ("planner", "worker", "rescuer", "notifier")
+"""Those who may find something to do when another process has written."""
 _TO_THE_END = {"worker", "renewer", "recorder", "notifier"}
 """Needed until the last run is settled."""
 
@@ -51,7 +54,7 @@ class Node:
             Planner(store, manner.limits, self.hint, self.ask_leases),
             self._worker,
             Recorder(store, self._worker),
-            Rescuer(store, seats.lease * 3 // 10, self.hint),
+            Rescuer(store, self._worker, seats, self.hint),
             Notifier(store),
             Pruner(store, manner.retention),
             Timekeeper(clock, self.hint_all),
@@ -74,7 +77,7 @@ class Node:
     def hint_all(self) -> None:
         """Somebody else wrote, or the clock jumped: everybody looks."""
         self.ask_leases()
-        for name in self._loops:
+        for name in _LOOKING:
             self.hint(name)
 
     def stop(self) -> None:
@@ -88,28 +91,42 @@ class Node:
         found = [f"{name}: {loop.problem}" for name, loop in self._loops.items() if loop.problem]
         return ["it is stopping"] if self._told_to_stop.is_set() else found
 
-    async def run(self) -> None:
-        """Until it is told to stop, and then until its work has ended or is handed back."""
+    async def run(self) -> list[str]:
+        """Until it is told to stop, and then until its work has ended or is handed back. The runs
+        that could not be settled, because the store was away, are named."""
         tasks = {name: asyncio.create_task(loop.run()) for name, loop in self._loops.items()}
-        watching = asyncio.create_task(self._store.watch(self.hint_all))
+        watching = asyncio.create_task(self._watch())
         try:
             await self._told_to_stop.wait()
             log.info("stopping %s", told(running=len(self._worker.running)))
             await self._wind_down(tasks)
         finally:
-            watching.cancel()
-            for task in tasks.values():
+            for task in (watching, *tasks.values()):
                 task.cancel()
             await asyncio.gather(watching, *tasks.values(), return_exceptions=True)
-            for target in self._targets.values():
-                await target.close()
+            closing = [target.close() for target in self._targets.values()]
+            await asyncio.gather(*closing)
+        unsettled = [attempting.run.id for attempting in self._worker.held]
+        if unsettled:
+            log.error("not settled, left to the next start %s", told(runs=unsettled))
+        return unsettled
+
+    async def _watch(self) -> None:
+        """What others write is looked at; if the store is away, so is the watch, for a while."""
+        while True:
+            try:
+                await self._store.watch(self.hint_all)
+            except StoreError:
+                await asyncio.sleep(LONGEST_PAUSE_SECONDS)
+                self.hint_all()
 
     async def _wind_down(self, tasks: Mapping[str, asyncio.Task[None]]) -> None:
         """No new claims; work gets its grace, and is handed back after it."""
         self._worker.drain()
-        for name in [name for name in tasks if name not in _TO_THE_END]:
+        ending = [name for name in tasks if name not in _TO_THE_END]
+        for name in ending:
             self._loops[name].stop()
-            await tasks[name]
+        await asyncio.wait([tasks[name] for name in ending], timeout=self._grace_seconds)
         if not await self._has_settled(self._grace_seconds):
             self._worker.hand_back()
             await self._has_settled(HANDING_BACK_SECONDS)

@@ -3,7 +3,6 @@ that memory and database stay small whatever the work does."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
 from quarterjack.rules import Run
@@ -21,8 +20,7 @@ class Output:
         self._sequence = 0
         self._head = bytearray()
         self._head_left = HEAD_BYTES
-        self._tail: deque[bytes] = deque()
-        self._tail_bytes = 0
+        self._tail = bytearray()
         self._left_out = 0
         self._unstored: list[Chunk] = []
 
@@ -30,22 +28,15 @@ class Output:
         head, rest = data[: self._head_left], data[self._head_left :]
         self._head += head
         self._head_left -= len(head)
-        if rest:
-            self._tail.append(rest)
-            self._tail_bytes += len(rest)
-        while self._tail_bytes > TAIL_BYTES:
-            surplus = self._tail_bytes - TAIL_BYTES
-            oldest = self._tail.popleft()
-            if len(oldest) > surplus:
-                self._tail.appendleft(oldest[surplus:])
-            gone = min(len(oldest), surplus)
-            self._tail_bytes -= gone
-            self._left_out += gone
+        self._tail += rest
+        if (surplus := len(self._tail) - TAIL_BYTES) > 0:
+            del self._tail[:surplus]
+            self._left_out += surplus
 
     @property
     def waiting_bytes(self) -> int:
-        """How much of the head has not been given to be stored yet."""
-        return len(self._head)
+        """How much of the head is not safe yet."""
+        return len(self._head) + sum(len(chunk.data) for chunk in self._unstored)
 
     def unstored(self, now: int, *, at_end: bool = False) -> list[Chunk]:
         """What is to be stored now; the tail only at the end, for until then it changes. It is
@@ -55,7 +46,8 @@ class Output:
         if at_end:
             if self._left_out:
                 data += f"\n[{self._left_out} bytes are left out here]\n".encode()
-            data += b"".join(self._tail)
+                self._left_out = 0
+            data += self._tail
             self._tail.clear()
         for start in range(0, len(data), CHUNK_BYTES):
             self._unstored.append(self._chunk(data[start : start + CHUNK_BYTES], now))
@@ -65,6 +57,10 @@ class Output:
         """These are safe."""
         last = max((chunk.sequence for chunk in chunks), default=-1)
         self._unstored = [chunk for chunk in self._unstored if chunk.sequence > last]
+
+    def forget(self) -> None:
+        """Nothing of it is to be stored."""
+        self._unstored.clear()
 
     def _chunk(self, data: bytes, now: int) -> Chunk:
         run, sequence = self._run, self._sequence

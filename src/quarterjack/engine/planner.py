@@ -41,7 +41,8 @@ class Planner:
             raise
         except Exception as error:
             log.error("planning one by one %s", told(because=error))
-            await self._plan_one_by_one(now)
+            if not await self._plan_one_by_one(now):
+                raise  # it is no schedule's fault
             return now
         if planned.added:
             self._hint("worker")
@@ -62,20 +63,31 @@ class Planner:
             log.warning("zone data changed, slots are worked out anew %s", told(version=version))
         self._knows_zones = True
 
-    async def _plan_one_by_one(self, now: int) -> None:
+    async def _plan_one_by_one(self, now: int) -> int:
         """Something in the batch cannot be carried out: whatever it is becomes invalid, and the
-        others go on."""
+        others go on. How many went on, one way or the other."""
+        done = 0
         for schedule_id in await self._store.due_ids(now, BATCH):
             try:
-                await self._store.change_schedule(schedule_id, self._decide, now)
+                await self._plan_one(schedule_id, now)
             except StoreError:
                 raise
             except Exception as error:
-                why = f"{type(error).__name__}: {error}"
-                log.error("schedule is invalid %s", told(schedule=schedule_id, because=why))
-                invalidate = partial(_invalidate, why)
-                await self._store.change_schedule(schedule_id, invalidate, now)
+                log.error("cannot be planned %s", told(schedule=schedule_id), exc_info=error)
+            else:
+                done += 1
         self._hint("worker")
+        return done
+
+    async def _plan_one(self, schedule_id: int, now: int) -> None:
+        try:
+            await self._store.change_schedule(schedule_id, self._decide, now)
+        except StoreError:
+            raise
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            log.error("schedule is invalid %s", told(schedule=schedule_id, because=why))
+            await self._store.change_schedule(schedule_id, partial(_invalidate, why), now)
 
 
 def _invalidate(why: str, facts: Facts, now: int) -> Plans:

@@ -3,9 +3,10 @@ should stop, and which are not its own any more."""
 
 from __future__ import annotations
 
-from quarterjack.engine.executor import Cause
+from quarterjack.engine.executor import Attempting, Cause
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.store.contract import Store
+from quarterjack.store.values import Leases
 from quarterjack.telemetry.logs import log, told
 
 
@@ -16,31 +17,37 @@ class Renewer:
         self._store = store
         self._worker = worker
         self._seats = seats
-        self._every = seats.lease * 3 // 10
         self._next = 0
         self.asks_at_once = False
-        """Somebody wants an attempt to stop."""
+        """Somebody may want an attempt to stop."""
 
     async def step(self, now: int) -> int | None:
         held = self._worker.held
         if not held:
             self._next = 0
             return None
-        if not self._next:
-            self._next = now + self._every
-        if now < self._next and not self.asks_at_once:
-            return self._next
-        self.asks_at_once = False
+        self._next = self._next or now + self._seats.renewed_every
         runs = [attempting.run for attempting in held]
-        kept = await self._store.renew_leases(self._seats.worker, runs, now + self._seats.lease)
+        worker, asks, self.asks_at_once = self._seats.worker, self.asks_at_once, False
+        if now >= self._next:
+            until = now + self._seats.lease
+            self._heed(held, await self._store.renew_leases(worker, runs, until))
+            self._next = now + self._seats.renewed_every
+        elif asks:
+            # Only looked at: a write would be noticed by other processes, which would look in turn.
+            self._heed(held, await self._store.look_at_leases(worker, runs))
+        return self._next
+
+    def _heed(self, held: list[Attempting], leases: Leases) -> None:
         for attempting in held:
             run = attempting.run
-            if run.id not in kept:
-                if not attempting.has_ended:
+            if attempting.has_ended:
+                continue
+            if (run.id, run.attempt) not in leases:
+                if attempting.cause is not Cause.FENCED:
                     log.warning("lease lost, stopped %s", told(run=run.id, attempt=run.attempt))
-                    self._worker.stop(attempting, Cause.FENCED)
-            elif (reason := kept[run.id]) is not None:
-                log.info("stopping %s", told(run=run.id, because=reason.meaning))
+                self._worker.stop(attempting, Cause.FENCED)
+            elif (reason := leases[run.id, run.attempt]) is not None:
+                if attempting.cause is None:
+                    log.info("stopping %s", told(run=run.id, because=reason.meaning))
                 self._worker.stop(attempting, Cause.CANCEL)
-        self._next = now + self._every
-        return self._next

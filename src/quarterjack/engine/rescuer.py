@@ -1,11 +1,12 @@
 """Rescuer: an attempt whose lease has lapsed lost its worker; it is settled as lost, by the same
-rule as any other outcome."""
+rule as any other outcome. What its own process works on is not lost, whatever its lease says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from quarterjack import rules
+from quarterjack.engine.worker import Seats, Worker
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
 from quarterjack.times.instants import SECOND
@@ -17,21 +18,25 @@ _LATE = SECOND
 class Rescuer:
     name = "rescuer"
 
-    def __init__(self, store: Store, renewed_every: int, hint: Callable[[str], None]) -> None:
+    def __init__(
+        self, store: Store, worker: Worker, seats: Seats, hint: Callable[[str], None]
+    ) -> None:
         self._store = store
-        self._renewed_every = renewed_every
+        self._worker = worker
+        self._lease = seats.lease
         self._hint = hint
         self._expected: int | None = None
 
     async def step(self, now: int) -> int | None:
         if self._expected is not None and now > self._expected + _LATE:
-            # We slept longer than we meant to, and so perhaps did those whose leases have lapsed
-            # meanwhile. They get the time to renew them.
-            self._expected = now + self._renewed_every
+            # We slept longer than we meant to, or the store was away; and so perhaps it was for
+            # those whose leases have lapsed meanwhile. They get the time to renew them.
+            self._expected = now + self._lease
             return self._expected
-        rescued = await self._store.rescue_runs(now, BATCH, rules.settle)
+        own = {(each.run.id, each.run.attempt) for each in self._worker.held}
+        rescued = await self._store.rescue_runs(now, BATCH, rules.settle, own)
         for run in rescued.lost:
-            log.warning("worker lost %s", told(run=run.id, worker=run.worker, state=run.state))
+            log.warning("worker lost %s", told(run=run.id, state=run.state, error=run.error))
         if rescued.lost:
             for name in ("planner", "worker", "notifier"):
                 self._hint(name)

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from quarterjack import rules
 from quarterjack.engine.executor import Attempting, Cause, Executor, Now
+from quarterjack.errors import StoreError
 from quarterjack.failpoint import failpoint
-from quarterjack.rules import Outcome
+from quarterjack.rules import Ending, Outcome
 from quarterjack.store.contract import Store
 from quarterjack.store.values import Claim, Claimed
 from quarterjack.targets.call import Target
@@ -30,6 +31,10 @@ class Seats(NamedTuple):
     queues: Sequence[str] = ("default",)
     count: int = 16  # type: ignore[assignment]  # not the method of a tuple
     lease: int = 10 * SECOND
+
+    @property
+    def renewed_every(self) -> int:
+        return self.lease * 3 // 10
 
 
 class Worker:
@@ -49,14 +54,25 @@ class Worker:
         self._executor = Executor(
             targets, clock, on_end=self._on_end, on_output=lambda: hint("recorder")
         )
-        self.running: dict[str, Attempting] = {}
+        self.running: dict[tuple[str, int], Attempting] = {}
+        """By run and attempt: the last one may still be ending when the next one is claimed."""
         self.ended: list[tuple[Attempting, Outcome]] = []
         """Not settled yet."""
         self._settling: list[tuple[Attempting, Outcome]] = []
         self._is_draining = False
+        self._is_asking = False
+        self._one_by_one = False
         self._changed = asyncio.Event()
 
     async def step(self, now: int) -> int | None:
+        self._is_asking = True
+        try:
+            return await self._step(now)
+        finally:
+            self._is_asking = False
+            self._changed.set()
+
+    async def _step(self, now: int) -> int | None:
         asked = [
             asyncio.ensure_future(asking)
             for asking in (*self._settlements(now), self._claimed(now))
@@ -70,7 +86,7 @@ class Worker:
         if claimed.claims:
             self._hint("renewer")
             self._hint("rescuer")
-        self._note_settlements([each.exception() for each in settling])
+        self._note_settlements([each.exception() for each in settling], now)
         for each in asked:
             each.result()
         return now if self.ended else claimed.next_ready
@@ -89,8 +105,8 @@ class Worker:
         self._is_draining = True
 
     async def has_settled(self) -> None:
-        """Until nothing is left that this worker answers for."""
-        while self.held:
+        """Until nothing is left that this worker answers for, and no claim is on its way."""
+        while self.held or self._is_asking:
             self._changed.clear()
             await self._changed.wait()
 
@@ -109,7 +125,8 @@ class Worker:
         """What is asked of the store for attempts that have ended: their output, their end."""
         if not self.ended:
             return []
-        self._settling, self.ended = self.ended[:BATCH], self.ended[BATCH:]
+        count = 1 if self._one_by_one else BATCH
+        self._settling, self.ended = self.ended[:count], self.ended[count:]
         chunks = [
             chunk
             for attempting, _ in self._settling
@@ -128,12 +145,17 @@ class Worker:
             self._hint("planner")
         self._hint("notifier")
 
-    def _note_settlements(self, errors: Sequence[BaseException | None]) -> None:
-        """If the store was away, they are asked for again; twice does no harm."""
-        if any(errors):
+    def _note_settlements(self, errors: Sequence[BaseException | None], now: int) -> None:
+        """If the store was away, they are asked for again; twice does no harm. If one of them
+        cannot be stored, they are settled one by one, and that one as plainly as can be."""
+        failed = [error for error in errors if error is not None]
+        refused = [error for error in failed if not isinstance(error, StoreError)]
+        if refused and len(self._settling) == 1:
+            self._settling = _plainly(self._settling[0], refused[0], now)
+        self._one_by_one = bool(failed) and (bool(refused) or self._one_by_one)
+        if failed:
             self.ended = [*self._settling, *self.ended]
         self._settling = []
-        self._changed.set()
 
     async def _claimed(self, now: int) -> Claimed:
         seats = self._free()
@@ -144,13 +166,14 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         run = claim.run
-        self.running[run.id] = self._executor.start(claim)
+        older = [each.task for each in self.running.values() if each.run.id == run.id]
+        self.running[run.id, run.attempt] = self._executor.start(claim, after=older)
         failpoint("launch.after")
         if log.isEnabledFor(20):
             log.info("started %s", told(run=run.id, schedule=claim.key, attempt=run.attempt))
 
     def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
-        self.running.pop(attempting.run.id, None)
+        self.running.pop((attempting.run.id, attempting.run.attempt), None)
         if attempting.cause is not Cause.FENCED:
             self.ended.append((attempting, outcome))
         if log.isEnabledFor(20):
@@ -158,3 +181,17 @@ class Worker:
             log.info("%s %s", outcome.ending, told(run=run, schedule=key, error=outcome.error))
         self._changed.set()
         self._hint("worker")
+
+
+def _plainly(
+    settling: tuple[Attempting, Outcome], error: BaseException, now: int
+) -> list[tuple[Attempting, Outcome]]:
+    """The same end without what could not be stored; nothing, if even that failed."""
+    attempting, outcome = settling
+    run = attempting.run.id
+    log.error("its outcome cannot be stored %s", told(run=run, because=error), exc_info=error)
+    why = f"its outcome could not be stored: {type(error).__name__}"
+    if outcome.error == why:
+        return []
+    attempting.output.forget()
+    return [(attempting, Outcome(Ending.FAILED, now, why, retryable=outcome.retryable))]

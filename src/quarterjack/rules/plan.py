@@ -51,6 +51,8 @@ def plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool = Tr
     """The plan of one schedule. What a person asks for does not wait for the pace."""
     try:
         return _plan_one(as_of(schedule, now), commons, now, paced=paced)
+    except (OSError, MemoryError):
+        raise  # no fault of the schedule, and it will pass
     except Exception as error:
         # Nothing is swallowed: the schedule's own row tells what it was.
         return invalidated(schedule, commons, f"{type(error).__name__}: {error}")

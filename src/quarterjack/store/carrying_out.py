@@ -71,7 +71,8 @@ def carry_out_settlements(
     yield from _close_waiting(((each.schedule.id, each.closes) for each in settlements), now)
     last = {each.schedule.id: each.schedule for each in settlements}
     yield from _many("put_schedules", [schedule_row(each) for each in last.values()])
-    yield from _wake((each.wakes for each in settlements if each.wakes is not None), now)
+    woken = [each.wakes for each in settlements if each.wakes is not None]
+    yield from _wake([*woken, *(run.schedule_id for run in decided.abandoned)], now)
     yield from _put_gates(decided.gates, decided.gate_changes)
     yield from add_events(of_settlements(decided, before, now))
     failpoint("settle.written")

@@ -8,10 +8,10 @@ do twice, it does once, because every slot, attempt and chunk has an identity of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import ParamSpec, TypeVar
 
-from quarterjack.rules import Horizons, Outcome, Plans, Reason, Retention, Run, Schedule
+from quarterjack.rules import Horizons, Outcome, Plans, Retention, Run, Schedule
 from quarterjack.store import declaring, forgetting, verbs
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Steps
@@ -25,6 +25,7 @@ from quarterjack.store.values import (
     DeclarationRules,
     Difference,
     Forgotten,
+    Leases,
     NewSchedule,
     Notice,
     Place,
@@ -73,11 +74,13 @@ class Store(ABC):
         known = self._known
         return await self._do(verbs.claim_runs, known, worker, queues, seats, lease_until, now)
 
-    async def renew_leases(
-        self, worker: str, held: Sequence[Run], lease_until: int
-    ) -> Mapping[str, Reason | None]:
-        """The runs that are still this worker's, each with why it should stop, if it should."""
+    async def renew_leases(self, worker: str, held: Sequence[Run], lease_until: int) -> Leases:
+        """Prolong what is still this worker's, and say what is, and what of it should stop."""
         return await self._do(verbs.renew_leases, worker, held, lease_until)
+
+    async def look_at_leases(self, worker: str, held: Sequence[Run]) -> Leases:
+        """The same answer, without writing anything."""
+        return await self._do(verbs.look_at_leases, worker, held)
 
     async def settle_runs(
         self,
@@ -89,9 +92,16 @@ class Store(ABC):
         """Settle attempts. One that was replaced, or is settled already, changes no row."""
         return await self._do(verbs.settle_runs, self._known, worker, outcomes, decide, now)
 
-    async def rescue_runs(self, now: int, limit: int, decide: DecideSettlements) -> Rescued:
-        """Settle attempts whose lease has lapsed as lost. An unexpired lease is never taken."""
-        return await self._do(verbs.rescue_runs, self._known, now, limit, decide)
+    async def rescue_runs(
+        self,
+        now: int,
+        limit: int,
+        decide: DecideSettlements,
+        spared: Container[tuple[str, int]] = (),
+    ) -> Rescued:
+        """Settle attempts whose lease has lapsed as lost. An unexpired lease is never taken, nor
+        are those spared: runs and attempts of which the caller knows that they live."""
+        return await self._do(verbs.rescue_runs, self._known, now, limit, decide, spared)
 
     async def add_output(self, chunks: Sequence[Chunk]) -> None:
         """Keep output; a chunk that is there already stays as it is."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from quarterjack.rules import Facts, Plans, Specification
+from quarterjack.rules import Facts, Plans, Schedule, Specification, Status
 from quarterjack.store.rows import stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Ask, Steps
@@ -30,12 +30,18 @@ def declare_schedules(
     for schedule_id in wanted.removed:
         yield from changed(specifications, by_id[schedule_id], rules.delete, now)
     yield from add_schedules(specifications, wanted.added, rules.create, now)
+    ((all_active,),) = yield Ask("count_active")
     for schedule_id, specification in wanted.changed:
-        ((active,),) = yield Ask("count_active", (schedule_id,))
+        active = all_active - counts_as_active(by_id[schedule_id])
         edit = partial(_edit, rules, specification, active)
         scope = specification.scope(schedule_id)
         yield from changed(specifications, by_id[schedule_id], edit, now, scope)
     return wanted
+
+
+def counts_as_active(schedule: Schedule) -> bool:
+    """As the statement counts: active, or resting only until some instant."""
+    return schedule.status is Status.ACTIVE or schedule.paused_until is not None
 
 
 def _edit(

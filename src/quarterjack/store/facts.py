@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from quarterjack.rules import OPEN, Facts, Gate, Run, Schedule, Unreadable
-from quarterjack.store.rows import gate_of, planning_of, run_identity, run_of, schedule_of
+from quarterjack.store.rows import (
+    gate_of,
+    planning_of,
+    run_identity,
+    run_of,
+    schedule_of,
+    spoiled_schedule_of,
+)
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Ask, Row, Steps
 
@@ -18,7 +25,13 @@ def read_schedules(rows: Sequence[Row], specifications: Specifications) -> Steps
     """Schedules from their rows, each with its specification."""
     wanted = {(row[0], row[5]): row[1] for row in rows}
     found = yield from specifications.read(wanted)
-    return [schedule_of(row, found[row[0], row[5]]) for row in rows]
+    schedules = []
+    for row in rows:
+        try:
+            schedules.append(schedule_of(row, found[row[0], row[5]]))
+        except (LookupError, TypeError, ValueError) as error:
+            schedules.append(spoiled_schedule_of(row, error))
+    return schedules
 
 
 def read_facts(

@@ -61,6 +61,13 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
     )
 
 
+def spoiled_schedule_of(row: Row, error: Exception) -> Schedule:
+    """One whose row makes no sense: planning finds that out, and makes it invalid."""
+    blank = list(row)
+    blank[6], blank[_PASSED], blank[_BACKFILL] = Status.ACTIVE, None, None
+    return schedule_of(blank, Unreadable(error))
+
+
 def stored_of(row: Row, specification: Specification | Unreadable) -> Stored:
     return Stored(schedule_of(row, specification), *row[_EXTRAS : _EXTRAS + 5])
 
@@ -89,11 +96,12 @@ def _state_of(schedule: Schedule) -> Row:
 
 def run_of(row: Row) -> Run:
     values = list(row)
-    values[2] = _KIND[values[2]]
+    # A word that we do not know is a newer program's: nothing is decided by it.
+    values[2] = _KIND.get(values[2], Kind.MANUAL)
     values[10] = _STATE[values[10]]
-    values[11] = _REASON[values[11]]
+    values[11] = _REASON.get(values[11])
     values[14] = bool(values[14])
-    values[22] = _REASON[values[22]]
+    values[22] = _REASON.get(values[22])
     if values[24] is not None:
         values[24] = json.loads(values[24])
     return Run._make(values)

@@ -18,7 +18,7 @@ KEPT_MAX = 50_000
 
 
 class Specifications:
-    """Those that were used lately, and those of the operation that is under way."""
+    """Those that were read or added lately, and those of the operation that is under way."""
 
     def __init__(self) -> None:
         self._kept: dict[Version, Specification | Unreadable] = {}
@@ -62,5 +62,7 @@ class Specifications:
 def _read(body: str, key: str) -> Specification | Unreadable:
     try:
         return read_specification(json.loads(body), key=key, now=None)
+    except (OSError, MemoryError):
+        raise  # that is no fault of the specification, and will pass
     except Exception as error:  # whatever it is, its schedule will tell
         return Unreadable(error)

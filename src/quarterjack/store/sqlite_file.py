@@ -46,8 +46,14 @@ def path_of(url: str) -> Path:
     scheme, _, path = url.partition(":///")
     if scheme != "sqlite" or not path:
         remedy = "write sqlite:///quarterjack.db, or sqlite:////var/lib/quarterjack.db"
-        raise StoreUnusable(f"database {url}: this address is not understood; {remedy}")
+        raise StoreUnusable(f"database {without_secrets(url)}: not understood; {remedy}")
     return Path(path)
+
+
+def without_secrets(url: str) -> str:
+    """The address as it may be shown: who signs in, and with what, is left out."""
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def open_database(

@@ -8,6 +8,7 @@ for the disk once for many operations, and nothing blocks the event loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Sequence
@@ -76,9 +77,10 @@ class Walker:
             for operation in group:
                 failpoint(f"{operation.name}.committed")
         except Exception as error:
-            self._undo("rollback")
+            self._known.taken()  # it is undone, and must not be remembered
             for operation in group:
                 operation.error = operation.error or self._told(error)
+            self._undo("rollback")
         else:
             self._known.keep(news)
 
@@ -165,13 +167,11 @@ class CommittingThread:
         self._waiting: list[tuple[Operation, asyncio.Future[None]]] = []
         self._woken = threading.Condition()
         self._closing = False
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="quarterjack-store", daemon=True)
         self._thread.start()
 
     async def run(self, operation: Operation) -> Any:
-        loop = self._loop = asyncio.get_running_loop()
-        future = loop.create_future()
+        future = asyncio.get_running_loop().create_future()
         with self._woken:
             if self._closing:
                 raise StoreAway("the store is closed")
@@ -189,13 +189,18 @@ class CommittingThread:
             if not group:
                 self._walker.close()
                 return
-            self._walker.run([operation for operation, _ in group])
-            assert self._loop is not None
+            self._run([operation for operation, _ in group])
             futures = [future for _, future in group]
-            try:
-                self._loop.call_soon_threadsafe(_wake, futures)
-            except RuntimeError:  # the loop is closed: nobody waits any more
-                return
+            with contextlib.suppress(RuntimeError):  # a closed loop: nobody waits any more
+                futures[0].get_loop().call_soon_threadsafe(_wake, futures)
+
+    def _run(self, group: Sequence[Operation]) -> None:
+        """Whatever happens, those who wait are told, and the thread goes on."""
+        try:
+            self._walker.run(group)
+        except BaseException as error:
+            for operation in group:
+                operation.error = operation.error or error
 
     async def close(self) -> None:
         """After what is under way."""

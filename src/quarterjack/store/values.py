@@ -10,6 +10,7 @@ from quarterjack.rules import (
     Facts,
     Gate,
     Plans,
+    Reason,
     Run,
     Schedule,
     Settlements,
@@ -48,6 +49,10 @@ class Claimed(NamedTuple):
     claims: Sequence[Claim]
     next_ready: int | None
     """When the next run that waits is ready; it may be now."""
+
+
+Leases: TypeAlias = Mapping[tuple[str, int], Reason | None]
+"""By run and attempt: those that are still the worker's, and why one should stop, if it should."""
 
 
 class Settled(NamedTuple):

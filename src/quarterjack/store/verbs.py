@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from quarterjack.errors import Conflict, NotFound
 from quarterjack.failpoint import failpoint
@@ -12,7 +12,6 @@ from quarterjack.rules import (
     Ending,
     Outcome,
     Plans,
-    Reason,
     Run,
     Schedule,
     State,
@@ -34,7 +33,7 @@ from quarterjack.store.rows import (
     run_of,
 )
 from quarterjack.store.specifications import Specifications
-from quarterjack.store.steps import Ask, Many, Steps
+from quarterjack.store.steps import Ask, Many, Row, Steps
 from quarterjack.store.values import (
     Chunk,
     Claim,
@@ -42,6 +41,7 @@ from quarterjack.store.values import (
     DecideNew,
     DecidePlans,
     DecideSettlements,
+    Leases,
     NewSchedule,
     Notice,
     Planned,
@@ -152,12 +152,23 @@ def _claims(
     return claims
 
 
-def renew_leases(
-    worker: str, held: Sequence[Run], lease_until: int
-) -> Steps[Mapping[str, Reason | None]]:
+def renew_leases(worker: str, held: Sequence[Run], lease_until: int) -> Steps[Leases]:
     wanted = [(run.schedule_id, run.number, run.attempt) for run in held]
     rows = yield Ask("renew_leases", (lease_until, worker, wanted))
-    return {f"{schedule_id}-{number}": reason_of(cancel) for schedule_id, number, cancel in rows}
+    return _leases(rows)
+
+
+def look_at_leases(worker: str, held: Sequence[Run]) -> Steps[Leases]:
+    wanted = [(run.schedule_id, run.number, run.attempt) for run in held]
+    rows = yield Ask("held_leases", (wanted, worker))
+    return _leases([row[:4] for row in rows])
+
+
+def _leases(rows: Sequence[Row]) -> Leases:
+    return {
+        (f"{schedule_id}-{number}", attempt): reason_of(cancel)
+        for schedule_id, number, attempt, cancel in rows
+    }
 
 
 def settle_runs(
@@ -170,7 +181,7 @@ def settle_runs(
     schedules = yield from _schedules_of([run for run, _ in outcomes], specifications)
     wanted = [(run.schedule_id, run.number, run.attempt) for run, _ in outcomes]
     rows = yield Ask("held_leases", (wanted, worker))
-    mine = {(row[0], row[1]): row[2:] for row in rows}
+    mine = {(row[0], row[1]): row[3:] for row in rows}
     current, fenced = [], []
     for run, outcome in outcomes:
         lease = mine.pop((run.schedule_id, run.number), None)
@@ -186,13 +197,18 @@ def settle_runs(
 
 
 def rescue_runs(
-    specifications: Specifications, now: int, limit: int, decide: DecideSettlements
+    specifications: Specifications,
+    now: int,
+    limit: int,
+    decide: DecideSettlements,
+    spared: Container[tuple[str, int]],
 ) -> Steps[Rescued]:
-    lapsed = [run_of(row) for row in (yield Ask("lapsed_runs", (now, limit)))]
+    found = [run_of(row) for row in (yield Ask("lapsed_runs", (now, limit)))]
+    lapsed = [run for run in found if (run.id, run.attempt) not in spared]
     lost = [(run, Outcome(Ending.LOST, now, _worker_lost(run))) for run in lapsed]
     schedules = yield from _schedules_of(lapsed, specifications)
     settled, next_wake = yield from _settle(specifications, lost, schedules, decide, now)
-    ((next_lease_end,),) = yield Ask("next_lease_end")
+    ((next_lease_end,),) = yield Ask("next_lease_end", (now,))
     return Rescued(settled, next_lease_end, next_wake)
 
 
@@ -240,7 +256,7 @@ def _settle(
     decided = decide(ended, schedules, gates, held, now)
     yield from carry_out_settlements(decided, schedules, now)
     wakes = [each.schedule.wake_at for each in decided.settlements]
-    woken = any(each.wakes is not None for each in decided.settlements)
+    woken = bool(decided.abandoned) or any(each.wakes for each in decided.settlements)
     next_wake = min((wake for wake in wakes if wake is not None), default=None)
     runs = [*(each.run for each in decided.settlements), *decided.abandoned]
     return runs, now if woken else next_wake
@@ -261,7 +277,7 @@ def add_schedules(
         taken = ", ".join(f'"{key}"' for (key,) in rows[:5])
         raise Conflict(f"the key {taken} is taken; use another, or delete that schedule first")
     ((last,),) = yield Ask("take_numbers", (len(new), "schedules"))
-    ((active,),) = yield Ask("count_active", (0,))
+    ((active,),) = yield Ask("count_active")
     made: list[Schedule] = []
     for identity, each in enumerate(new, last - len(new) + 1):
         made.append(decide(identity, each, active))

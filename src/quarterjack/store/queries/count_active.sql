@@ -1,3 +1,3 @@
 select count(*)
 from schedules
-where deleted_at is null and id <> $1 and (status = 'active' or paused_until is not null)
+where deleted_at is null and (status = 'active' or paused_until is not null)

@@ -1,3 +1,3 @@
 select min(lease_until)
 from runs
-where state = 'running'
+where state = 'running' and lease_until > $1

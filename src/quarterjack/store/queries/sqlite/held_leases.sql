@@ -1,5 +1,5 @@
 -- The attempts that are still this worker's.
-select runs.schedule_id, runs.number, runs.cancel, runs.scope
+select runs.schedule_id, runs.number, runs.attempt, runs.cancel, runs.scope
 from json_each($1) as wanted
 join runs
     on runs.schedule_id = wanted.value ->> 0

@@ -7,4 +7,4 @@ where
         select value ->> 0, value ->> 1, value ->> 2
         from json_each($3)
     )
-returning schedule_id, number, cancel
+returning schedule_id, number, attempt, cancel
