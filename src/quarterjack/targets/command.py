@@ -4,6 +4,7 @@ It ends with its worker, and with it everything that it has started."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 from quarterjack.targets import supervising
 from quarterjack.targets.call import Answer, Call
 
+CLOSING_SECONDS = 12
 GRACE_SECONDS = 5
 """Between asking a command to end and killing it."""
 _HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
@@ -42,8 +44,9 @@ class CommandTarget:
     async def close(self) -> None:
         if self._door is not None and self._process is not None:
             self._door.close()
-            await asyncio.to_thread(self._process.wait)
             self._door = None
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self._process.wait, CLOSING_SECONDS)
 
     async def _start(self, call: Call) -> _Command:
         environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
@@ -56,10 +59,19 @@ class CommandTarget:
         output, written = os.pipe()
         try:
             self._send(theirs.fileno(), written)
+        except BaseException:
+            ours.close()
+            os.close(output)
+            raise
         finally:
             theirs.close()
             os.close(written)
-        reader, writer = await asyncio.open_connection(sock=ours)
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            os.close(output)
+            raise
         command = _Command(reader, writer, output, call)
         writer.write(json.dumps(wanted).encode() + b"\n")
         return command
@@ -143,7 +155,7 @@ def _answer(said: str) -> Answer:
     if word == "refused":
         return Answer(f"it could not be started: {rest}")
     if word != "exited":
-        return Answer("its supervising process was killed, and the command with it")
+        return Answer("its supervising process was killed")
     code = int(rest)
     if code < 0:
         return Answer(f"killed by {_signal_name(-code)}")

@@ -3,9 +3,10 @@
 This file is a program of its own, with nothing but Python's library. A worker starts it once; for
 each command it forks a supervisor, which is the subreaper of all that the command starts and ends
 with it: whoever daemonizes inside falls to the supervisor, and is killed by it. The end of the
-control socket means that the worker died, and then everything is killed at once. If a supervisor
-itself is killed, its command dies with it, and what is left falls to the first process, which
-kills it too. All of them being killed in the same instant is the one case without a remedy.
+control socket means that the worker died, and then everything is killed at once. The same holds if
+the first process dies. If a supervisor itself is killed or does not end when it should, its command
+dies with it, and what is left falls to the first process, which kills it too. Two cases have no
+remedy: all of them being killed in the same instant, and a command that became another user.
 
 Control, one line each way: the worker sends the command as JSON and perhaps `stop SECONDS` later;
 the supervisor answers `exited CODE` (negative: by a signal) or `refused REASON`.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -26,6 +28,7 @@ from typing import Any
 
 _PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
 _POLL_SECONDS = 0.005
+_PATIENCE_SECONDS = 10.0
 _PROC = Path("/proc")
 
 
@@ -33,28 +36,31 @@ def main() -> None:
     """The first process: it forks supervisors until its worker is gone and they are done."""
     door = socket.socket(fileno=0)
     _adopt_orphans()
-    awake, wakes = os.pipe2(os.O_NONBLOCK)
+    awake, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    os.set_blocking(wakes, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     supervisors: set[int] = set()
     is_open = True
     while is_open or supervisors:
         doors: list[Any] = [awake, door] if is_open else [awake]
-        ready, _, _ = select.select(doors, [], [])
+        ready, _, _ = select.select(doors, [], [], None if is_open else _PATIENCE_SECONDS)
         if awake in ready:
             os.read(awake, 4096)
-            supervisors -= _reaped()
-            _kill_strays(supervisors)
+        supervisors -= _reaped()
+        _kill_strays(supervisors)
         if door in ready:
             knock, descriptors, _, _ = socket.recv_fds(door, 1, 2)
             is_open = bool(knock)
             if is_open:
-                supervisors.add(_forked(door, awake, wakes, descriptors))
+                supervisors.add(_forked(descriptors))
+        if not ready:  # the worker is gone, and they do not end: somebody may have stopped them
+            for pid in supervisors:
+                _send(pid, signal.SIGKILL)
 
 
-def _forked(door: socket.socket, awake: int, wakes: int, descriptors: list[int]) -> int:
+def _forked(descriptors: list[int]) -> int:
     control, output = descriptors
+    first = os.getpid()
     pid = os.fork()
     if pid:
         os.close(control)
@@ -64,16 +70,13 @@ def _forked(door: socket.socket, awake: int, wakes: int, descriptors: list[int])
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        door.close()
-        os.close(awake)
-        os.close(wakes)
-        _supervise(socket.socket(fileno=control), output)
+        _supervise(socket.socket(fileno=control), output, os.pidfd_open(first))
         code = 0
     finally:
         os._exit(code)
 
 
-def _supervise(control: socket.socket, output: int) -> None:
+def _supervise(control: socket.socket, output: int, first: int) -> None:
     """One command, from its start until nothing of it is left."""
     _adopt_orphans()
     request = _line(control)
@@ -85,14 +88,14 @@ def _supervise(control: socket.socket, output: int) -> None:
     if refusal:
         _say(control, f"refused {refusal}")
         return
-    code = _watch(pid, control)
+    code = _watch(pid, control, first)
     _kill_descendants()
     _say(control, f"exited {code}")
 
 
 def _start(wanted: Any, control: socket.socket, output: int) -> tuple[str, int]:
     """The command in a session of its own; or why it could not be started."""
-    told, tell = os.pipe2(os.O_CLOEXEC)
+    told, tell = (_above_standard(each) for each in os.pipe2(os.O_CLOEXEC))
     pid = os.fork()
     if not pid:
         try:
@@ -102,6 +105,8 @@ def _start(wanted: Any, control: socket.socket, output: int) -> tuple[str, int]:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(output, 1)
             os.dup2(output, 2)
+            if output > 2:
+                os.close(output)
             os.chdir(wanted["folder"])
             os.execvpe(wanted["argv"][0], wanted["argv"], wanted["environment"])  # noqa: S606
         except (OSError, ValueError) as error:
@@ -115,33 +120,54 @@ def _start(wanted: Any, control: socket.socket, output: int) -> tuple[str, int]:
     return refusal.replace("\n", " "), pid
 
 
-def _watch(pid: int, control: socket.socket) -> int:
+def _above_standard(descriptor: int) -> int:
+    """The same one, where the command's own input and output will not take its place."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
+
+
+def _watch(pid: int, control: socket.socket, first: int) -> int:
     """Until the command ends, or the worker wants it to, or the worker is gone."""
     ended = os.pidfd_open(pid)
-    seconds: float | None = None
-    doors: list[Any] = [ended, control]
-    while True:
-        ready, _, _ = select.select(doors, [], [], seconds)
-        if ended in ready:
-            break
-        said = _line(control) if ready else None
-        if said is None:  # the worker died, or its patience is at an end
-            os.kill(pid, signal.SIGKILL)
-            break
-        seconds = float(said.partition(" ")[2])
-        for each in _descendants(os.getpid()):
-            _send(each, signal.SIGTERM)
+    doors: list[Any] = [ended, control, first]
+    ready, _, _ = select.select(doors, [], [])
+    said = _line(control) if control in ready and ended not in ready else None
+    if said is not None:
+        _end_gently(float(said.partition(" ")[2]), control, first)
+    if ended not in ready:
+        _send(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     os.close(ended)
     return os.waitstatus_to_exitcode(status)
 
 
+def _end_gently(seconds: float, control: socket.socket, first: int) -> None:
+    """All of them are asked to end, and get that long; less, if the worker is gone meanwhile."""
+    doors: list[Any] = [control, first]
+    for each in _descendants(os.getpid()):
+        _send(each, signal.SIGTERM)
+    for _ in range(int(seconds / _POLL_SECONDS)):
+        if not [each for each in _descendants(os.getpid()) if not _is_dead(each)]:
+            return
+        if any(select.select(doors, [], [], _POLL_SECONDS)):
+            return
+
+
+def _is_dead(pid: int) -> bool:
+    """Gone, or waiting to be reaped."""
+    return _text(_PROC / str(pid) / "stat").rpartition(") ")[2][:1] in ("Z", "")
+
+
 def _kill_descendants() -> None:
     """Until none is left. Whoever loses its parent becomes our own child, and is found again."""
-    while alive := _descendants(os.getpid()):
+    for _ in range(int(_PATIENCE_SECONDS / _POLL_SECONDS)):
+        _reaped()
+        alive = _descendants(os.getpid())
+        if not alive:
+            return
         for pid in alive:
             _send(pid, signal.SIGKILL)
-        _reaped()
         select.select([], [], [], _POLL_SECONDS)
 
 
@@ -176,25 +202,29 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _children(pid: int) -> set[int]:
-    """As the kernel lists them; where it does not, by asking every process for its parent."""
-    listed = _PROC / str(pid) / "task" / str(pid) / "children"
-    try:
-        return {int(child) for child in listed.read_text().split()}
-    except OSError:
-        if not (_PROC / str(pid)).exists():
-            return set()
+    """As the kernel lists them for each thread; where it does not, by asking every process for its
+    parent."""
+    lists = list((_PROC / str(pid) / "task").glob("*/children"))
+    if lists:
+        return {int(child) for each in lists for child in _text(each).split()}
     return {int(each.name) for each in _PROC.glob("[0-9]*") if _parent(each) == pid}
 
 
 def _parent(process: Path) -> int | None:
+    fields = _text(process / "stat").rpartition(") ")[2].split()
+    return int(fields[1]) if fields else None
+
+
+def _text(file: Path) -> str:
+    """What a file of the kernel's says; nothing, if its process is gone."""
     try:
-        return int((process / "stat").read_text().rpartition(") ")[2].split()[1])
+        return file.read_text()
     except OSError:
-        return None
+        return ""
 
 
 def _send(pid: int, which: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, which)
 
 
