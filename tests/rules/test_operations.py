@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quarterjack.errors import Conflict, InvalidSpecification, WrongState
-from quarterjack.rules import Ending, Kind, Limits, Reason, Status, create
+from quarterjack.rules import Ending, Facts, Kind, Limits, Reason, Status, create, plan
 from quarterjack.times.instants import HOUR, MINUTE
 from rules.world import World, at, made_by_slots, specification
 
@@ -751,6 +751,23 @@ class TestCreate:
 
         assert world.schedules[identity].next_slot == at("08:40")
         assert world.schedules[identity].anchor_at == at("08:00") - 20 * MINUTE
+
+
+def test_what_is_no_fault_of_a_schedule_does_not_make_it_invalid():
+    """Too many open files, say, while the zones are read: it will pass."""
+
+    class NoZones:
+        once = completion = False
+
+        def __getattr__(self, name: str) -> None:
+            raise OSError("too many open files")
+
+    world = World()
+    schedule = world.schedules[world.add(every="1h")]
+    facts = Facts([schedule._replace(specification=NoZones())])
+
+    with pytest.raises(OSError, match="too many open files"):
+        plan(facts, at("09:00"))
 
 
 def test_a_schedule_that_cannot_be_planned_harms_only_itself():

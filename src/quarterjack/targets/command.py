@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 from quarterjack.targets import supervising
 from quarterjack.targets.call import Answer, Call
@@ -84,6 +83,7 @@ class CommandTarget:
             try:
                 socket.send_fds(self._door, [b"+"], [control, output])
             except OSError:
+                self._door.close()
                 self._door = None
             else:
                 return
@@ -94,7 +94,7 @@ def _started() -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", str(Path(supervising.__file__))],
+            [sys.executable, "-P", "-m", supervising.__name__],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # so that Ctrl-C in a terminal reaches the worker alone

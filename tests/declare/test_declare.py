@@ -1,0 +1,276 @@
+"""From a file to schedules in the store: reading, all problems at once, and the difference."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quarterjack import rules
+from quarterjack.declare.applying import apply
+from quarterjack.declare.declaration import Declaration, read_declaration
+from quarterjack.declare.keeper import Keeper
+from quarterjack.declare.yaml_file import read_yaml
+from quarterjack.errors import Conflict, InvalidSpecification
+from quarterjack.rules import Limits, Status
+from quarterjack.store.sqlite import SqliteStore
+from rules.world import at
+from store.stored_world import SetClock, at_once, memory_store
+from store.stores import new
+
+
+def declared(folder: Path, text: str) -> Declaration:
+    path = folder / "q.yaml"
+    path.write_text(text)
+    return read_declaration(path)
+
+
+def problems(folder: Path, text: str) -> str:
+    with pytest.raises(InvalidSpecification) as refusal:
+        declared(folder, text)
+    return str(refusal.value)
+
+
+class TestReading:
+    def test_values_stay_what_people_mean(self, tmp_path: Path):
+        path = tmp_path / "a.yaml"
+        path.write_text("a: 12:30\nb: on\nc: 2026-12-24\nd: [1, 2.5, true, null]\ne: '7'\n")
+
+        document = read_yaml(path)
+
+        assert document.values == {
+            "a": "12:30",
+            "b": "on",
+            "c": "2026-12-24",
+            "d": [1, 2.5, True, None],
+            "e": "7",
+        }
+        assert (document.line("c"), document.line("c", "x"), document.line("z")) == (3, 3, 1)
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("a: 1\na: 2\n", 'line 2 says "a" twice; remove one of them'),
+            ("a: [1\nb: 2\n", "is not YAML"),
+            ("- a\n", "line 1 is no mapping"),
+            ("", "line 1 says nothing; write `schedules: {}`"),
+            ("# nothing\n", "line 1 says nothing"),
+            ("a: !!python/object/apply:os.system [ls]\n", "has the tag"),
+            ("a: !!int abc\n", "holds a number that is none"),
+            ("? [a]\n: 1\n", "has a key that is no text"),
+            ("a: " + "[" * 150 + "]" * 150, "is nested too deeply"),
+        ],
+    )
+    def test_what_cannot_be_read_says_where(self, tmp_path: Path, text: str, said: str):
+        message = problems(tmp_path, text)
+
+        assert message.startswith(str(tmp_path / "q.yaml"))
+        assert said in message
+
+    def test_a_small_file_that_says_the_same_without_end(self, tmp_path: Path):
+        bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+            f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+        )
+
+        assert "says too much" in problems(tmp_path, bomb)
+
+    def test_no_file_a_folder_and_bytes_that_are_no_text(self, tmp_path: Path):
+        (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+        for name, said in [("none", "does not exist"), (".", "is no file"), ("bytes", "cannot be")]:
+            with pytest.raises(InvalidSpecification, match=said):
+                read_yaml(tmp_path / name)
+
+    def test_a_file_that_is_too_long(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("quarterjack.declare.yaml_file._BYTES_MAX", 3)
+
+        assert "is too long" in problems(tmp_path, "a: 1\n")
+
+
+class TestADeclaration:
+    def test_settings_and_defaults_reach_the_schedules(self, tmp_path: Path):
+        said = declared(
+            tmp_path,
+            "timezone: Europe/Berlin\n"
+            "defaults: {max_retries: 2}\n"
+            "limits: {max_scheduled_jobs: 5}\n"
+            "queues: [default, slow]\n"
+            "lease: 5s\nworkers: 3\ngrace: 1m\n"
+            "retention: {run_age: 7d, run_count: none}\n"
+            "schedules:\n"
+            "  a: {every: 1h, command: [x]}\n"
+            "  b: {every: 1h, command: [x], timezone: UTC, queue: slow}\n",
+        )
+        first, second = said.specification("a", None), said.specification("b", None)
+        manner = said.manner("w")
+
+        assert (first.timezone, second.timezone) == ("Europe/Berlin", "UTC")
+        assert first.retry.retries_max == 2
+        assert manner.limits.max_scheduled_jobs == 5
+        assert manner.seats == ("w", ("default", "slow"), 3, 5_000_000)
+        assert (manner.grace_seconds, manner.retention.run_count) == (60, None)
+        assert manner.retention.run_age == 7 * 86_400_000_000
+
+    def test_a_preset_of_the_service_brings_its_limits(self, tmp_path: Path):
+        said = declared(tmp_path, "preset: agent\nschedules: {}\n")
+
+        assert said.limits.max_catchup_runs == 5
+
+    @pytest.mark.mission("D3")
+    def test_every_problem_is_told_at_once_with_its_line(self, tmp_path: Path):
+        message = problems(
+            tmp_path,
+            "schedules:\n"
+            "  a:\n    cron: '0 25 * * *'\n    command: [x]\n"
+            "  b:\n    command: [x]\n"
+            "  c:\n    every: 1h\n    at: 2026-12-24T00:00:00Z\n    command: [x]\n"
+            "  d: {every: 1h, command: [x], queue: other}\n",
+        )
+        place = tmp_path / "q.yaml"
+
+        assert "4 problems" in message
+        assert f'{place}:2: schedule "a": hour 25 is outside 0-23' in message
+        assert f'{place}:5: schedule "b"' in message
+        assert f'{place}:7: schedule "c"' in message
+        assert 'schedule "d": queue "other" is not declared; use one of default' in message
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("scheduels: {}", 'line 1: "scheduels" is no setting; did you mean schedules?'),
+            ("zzz: 1", "is no setting; use"),
+            ("schedules: [a]", "schedules"),
+            ("name: ''", "name"),
+            ("durability: some", "use full or normal"),
+            ("defaults: 3", "defaults 3 is no mapping"),
+            ("queues: default", "is no list of names"),
+            ("workers: 0", "workers"),
+            ("lease: 1ms", "lease"),
+            ("lease: 2h", "is outside 1s to 1h"),
+            ("retention: 3", "retention 3 is no mapping"),
+            ("retention: {age: 3d}", "retention.age"),
+            ("limits: {x: 1}", "x 1 is unknown"),
+            ("preset: [1]", "preset"),
+            ("database: 5", "database"),
+        ],
+    )
+    def test_a_wrong_setting_says_what_to_do(self, tmp_path: Path, text: str, said: str):
+        assert said in problems(tmp_path, text)
+
+
+@pytest.fixture
+def store() -> SqliteStore:
+    return memory_store(SetClock(at("08:00")))
+
+
+def schedules(store: SqliteStore) -> dict[str, Any]:
+    rows = store._walker._connection.execute(
+        "select key, id, version, status, owner from schedules where deleted_at is null"
+    ).fetchall()
+    return {str(row[0]): row[1:] for row in rows}
+
+
+ONE = "name: file\nschedules:\n  a: {every: 1h, command: [x], payload: {secret: 1}}\n"
+
+
+class TestApplying:
+    def test_the_store_becomes_what_the_file_says(
+        self, store: SqliteStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ):
+        logging.getLogger("quarterjack").propagate = True
+        caplog.set_level("INFO", "quarterjack")
+        at_once(apply(store, declared(tmp_path, ONE), at("08:00")))
+        again = at_once(apply(store, declared(tmp_path, ONE), at("08:05")))
+        two = (
+            ONE.replace("1h", "2h").replace("secret: 1", "secret: 2")
+            + "  b: {every: 1h, command: [x]}\n"
+        )
+        at_once(apply(store, declared(tmp_path, two), at("08:10")))
+
+        assert again == ([], [], [])
+        assert schedules(store) == {"a": (1, 2, "active", "file"), "b": (2, 1, "active", "file")}
+        text = caplog.text
+        assert "schedule changed schedule=a field=every was=1h becomes=2h" in text
+        assert "field=payload" in text
+        assert "secret" not in text
+
+        at_once(apply(store, declared(tmp_path, "name: file\nschedules: {}"), at("08:20")))
+        assert schedules(store) == {}
+
+    def test_what_others_own_is_left_alone_and_never_taken(
+        self, store: SqliteStore, tmp_path: Path
+    ):
+        wanted = [new("mine", 0, every="1h"), new("theirs", 0, every="1h")._replace(owner="other")]
+        at_once(
+            store.add_schedules(
+                wanted,
+                lambda identity, each, active: rules.create(
+                    identity, each.key, each.specification, 0, active=active, limits=Limits()
+                ),
+                0,
+            )
+        )
+        at_once(apply(store, declared(tmp_path, "schedules: {}"), at("08:00")))
+        assert list(schedules(store)) == ["mine", "theirs"]
+
+        for key, whose in [("mine", "people"), ("theirs", 'the declaration "other"')]:
+            text = f"schedules:\n  {key}: {{every: 1h, command: [x]}}\n"
+            with pytest.raises(Conflict, match=f'schedule "{key}" belongs to {whose}'):
+                at_once(apply(store, declared(tmp_path, text), at("08:00")))
+
+    def test_a_schedule_that_was_invalid_is_tried_again(self, store: SqliteStore, tmp_path: Path):
+        at_once(apply(store, declared(tmp_path, ONE), at("08:00")))
+        at_once(store.change_schedule(1, lambda facts, now: rules.invalidate(facts, now, "odd"), 0))
+        assert schedules(store)["a"][2] == Status.INVALID
+
+        at_once(apply(store, declared(tmp_path, ONE), at("08:10")))
+
+        assert schedules(store)["a"][1:3] == (2, Status.ACTIVE)
+
+    @pytest.mark.mission("D12")
+    def test_a_one_shot_that_fired_and_was_deleted_does_not_come_back(
+        self, store: SqliteStore, tmp_path: Path
+    ):
+        text = (
+            "schedules:\n  once: {at: 2026-11-16T07:00:00Z, command: [x], delete_after_run: true}\n"
+        )
+        at_once(apply(store, declared(tmp_path, text), at("08:00")))
+        at_once(store.plan_due(at("08:00"), 10, rules.plan))
+        claimed = at_once(store.claim_runs("w", ["default"], 1, at("09:00"), at("08:00")))
+        (claim,) = claimed.claims
+        outcome = rules.Outcome(rules.Ending.SUCCEEDED, at("08:01"))
+        at_once(store.settle_runs("w", [(claim.run, outcome)], rules.settle, at("08:01")))
+        at_once(store.plan_due(at("08:01"), 10, rules.plan))
+        assert schedules(store) == {}
+
+        at_once(apply(store, declared(tmp_path, text), at("08:10")))
+
+        assert schedules(store) == {}
+
+    @pytest.mark.mission("H7")
+    def test_a_row_that_somebody_removed_is_made_anew_from_now_without_a_backlog(
+        self, store: SqliteStore, tmp_path: Path
+    ):
+        said = declared(tmp_path, ONE)
+        at_once(apply(store, said, at("08:00")))
+        keeper = Keeper(store, said)
+        assert asyncio.run(keeper.step(at("08:00"))) == at("08:01")
+        store._walker._connection.execute("delete from schedules")
+
+        asyncio.run(keeper.step(at("15:30")))
+        planned = at_once(store.plan_due(at("15:30"), 10, rules.plan))
+
+        assert schedules(store)["a"][0] == 2
+        assert (planned.added, planned.next_wake) == (0, at("16:30"))
+
+    def test_the_keeper_takes_nothing_away(self, store: SqliteStore, tmp_path: Path):
+        """Another node may run a later declaration of the same name."""
+        keeper = Keeper(store, declared(tmp_path, ONE))
+        later = ONE + "  b: {every: 1h, command: [x]}\n"
+        at_once(apply(store, declared(tmp_path, later), at("08:00")))
+
+        asyncio.run(keeper.step(at("08:01")))
+
+        assert list(schedules(store)) == ["a", "b"]

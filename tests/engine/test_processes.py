@@ -1,0 +1,275 @@
+"""The small parts of the engine: loops, output, clocks, and work that misbehaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine.house import House
+from quarterjack import rules
+from quarterjack.engine.loop import Loop
+from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
+from quarterjack.engine.timekeeper import Timekeeper
+from quarterjack.errors import StoreAway
+from quarterjack.rules import Run, Status
+from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
+from rules.world import at
+from store.stored_world import SetClock
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    house = House()
+    yield house
+    house.close()
+
+
+RUN = Run(1, 0, rules.Kind.SLOT, 0, 0, 0, "1", attempt=1)
+
+
+class TestOutput:
+    def test_it_is_given_until_it_is_safe(self):
+        output = Output(RUN)
+        output.write(b"one")
+        first = output.unstored(1)
+        output.write(b"two")
+        both = output.unstored(2)
+
+        assert [chunk.data for chunk in both] == [b"one", b"two"]
+        output.stored(first)
+        assert [(chunk.sequence, chunk.data) for chunk in output.unstored(3)] == [(1, b"two")]
+
+    def test_of_a_lot_the_head_and_the_tail_are_kept(self):
+        output = Output(RUN)
+        for _ in range(40):
+            output.write(b"x" * 65536)
+        output.write(b"the end")
+
+        chunks = output.unstored(0, at_end=True)
+        again = output.unstored(0, at_end=True)
+        data = b"".join(chunk.data for chunk in chunks)
+
+        assert again == chunks
+        assert all(len(chunk.data) <= CHUNK_BYTES for chunk in chunks)
+        assert data.endswith(b"the end")
+        left_out = 40 * 65536 + 7 - HEAD_BYTES - TAIL_BYTES
+        assert f"[{left_out} bytes are left out here]".encode() in data
+        assert len(data) < HEAD_BYTES + TAIL_BYTES + 100
+
+
+class Steps:
+    """A process that does as it is told."""
+
+    name = "steps"
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.instants: list[int] = []
+        self.loop: Loop
+
+    async def step(self, now: int) -> int | None:
+        self.instants.append(now)
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.loop.stop()
+        if isinstance(answer, Exception):
+            raise answer
+        return int(answer) if answer is not None else None
+
+
+def looped(clock: Any, *answers: Any) -> tuple[Steps, list[str | None]]:
+    class Asked:
+        async def read_clock(self) -> int:
+            return int(clock.now())
+
+    problems: list[str | None] = []
+
+    async def run() -> Steps:
+        steps = Steps(*answers)
+        steps.loop = Loop(steps, Asked())
+        stepping = asyncio.ensure_future(steps.loop.run())
+        for _ in range(200):
+            await asyncio.sleep(0.01)
+            problems.append(steps.loop.problem)
+            if stepping.done():
+                break
+        await asyncio.wait_for(stepping, 10)
+        return steps
+
+    return asyncio.run(run()), problems
+
+
+class TestLoops:
+    def test_a_failing_step_is_tried_again_and_told(self, caplog: pytest.LogCaptureFixture):
+        steps, problems = looped(SetClock(5), StoreAway("locked"), ZeroDivisionError("odd"), None)
+
+        assert len(steps.instants) == 3
+        assert {"locked", "odd"} <= set(problems)
+
+    def test_a_clock_that_was_set_back_is_noticed_by_every_loop(self):
+        class SetBack(SetClock):
+            """An hour back when it is asked for the second time."""
+
+            def now(self) -> int:
+                shown, self.instant = self.instant, at("08:00")
+                return shown
+
+        steps, _ = looped(SetBack(at("09:00")), at("09:00") + SECOND, None)
+
+        assert steps.instants == [at("09:00"), at("08:00")]
+
+
+class TestTheClock:
+    @pytest.mark.parametrize("jump", [-HOUR, HOUR])
+    def test_that_jumps_makes_everybody_look(self, jump: int):
+        class Clock(SetClock):
+            apart = 0
+
+            def monotonic(self) -> int:
+                return self.instant - self.apart
+
+        clock, looks = Clock(at("09:00")), []
+        keeper = Timekeeper(clock, lambda: looks.append(1))
+        clock.instant += MINUTE
+        asyncio.run(keeper.step(clock.instant))
+        assert looks == []
+
+        clock.instant, clock.apart = clock.instant + jump, jump
+        asyncio.run(keeper.step(clock.instant))
+
+        assert looks == [1]
+
+    @pytest.mark.fault("F42")
+    def test_another_edition_of_the_zones_moves_the_slots_to_come(self, house: House):
+        house.add(cron="0 9 * * *", timezone="Europe/Berlin")
+        house.go("08:00")
+        connection = house.store._walker._connection
+        connection.execute("update facts set value = '2020a' where name = 'zone_data'")
+        connection.execute(f"update schedules set wake_at = {at('20:00')}, next_slot = 5")
+        house.restart()
+        house.go("08:00")
+
+        expected = at("2026-11-17T08:00:00Z")
+        assert (house.schedule().next_slot, house.schedule().wake_at) == (expected, expected)
+        assert house.slots() == []
+
+
+class TestMisbehavingWork:
+    @pytest.mark.parametrize("awful", ["surrogate", "cannot be shown", "base"])
+    def test_whatever_it_raises_the_attempt_ends_and_others_go_on(self, house: House, awful: str):
+        class Odd(Exception):
+            def __str__(self) -> str:
+                raise ZeroDivisionError
+
+        class Base(BaseException):
+            pass
+
+        def work(call: Any) -> None:
+            if call.key == "good":
+                return
+            raise {"surrogate": ValueError("\udcff"), "cannot be shown": Odd(), "base": Base()}[
+                awful
+            ]
+
+        house.add("bad", every="1h")
+        house.add("good", every="1h")
+        house.work = work
+        house.go("09:00")
+
+        assert (house.states(1), house.states(2)) == (["failed"], ["succeeded"])
+
+    def test_an_outcome_that_cannot_be_stored_is_settled_plainly_and_holds_nobody_up(
+        self, house: House
+    ):
+        house.add("bad", every="1h")
+        house.add("good", every="1h")
+        connection = house.store._walker._connection
+        connection.execute(
+            "create trigger picky before update on runs when new.error = 'Failed: boom'"
+            " begin select raise(abort, 'not this one'); end"
+        )
+        house.work = lambda call: None if call.key == "good" else _boom()
+        with pytest.raises(Exception, match="not this one"):
+            house.go("09:00")
+        for _ in range(3):
+            house.hint("worker")
+            try:
+                house.go("09:00:01")
+            except Exception as error:
+                assert "not this one" in str(error)
+
+        assert house.states(2) == ["succeeded"]
+        assert house.runs(1)[0].error == "its outcome could not be stored: Violation"
+
+    def test_a_worker_that_is_full_takes_what_it_can(self):
+        house = House(seats=2)
+        try:
+            for key in "abcde":
+                house.add(key, every="1h")
+            house.work = lambda call: house.sleep(MINUTE)
+            house.go("09:00:30")
+            assert len(house.workers["w1"].running) == 2
+            house.go("09:05")
+            assert {house.states(identity)[0] for identity in range(1, 6)} == {"succeeded"}
+        finally:
+            house.close()
+
+    def test_long_work_keeps_its_lease(self, house: House):
+        house.add(every="1h")
+        house.work = lambda call: house.sleep(40 * MINUTE)
+        house.go("09:50")
+
+        assert [call.attempt for _, call in house.calls] == [1]
+        assert house.states() == ["succeeded"]
+
+    @pytest.mark.fault("F11")
+    def test_an_attempt_whose_lease_another_took_is_stopped_and_writes_nothing(self, house: House):
+        house.add(every="1h")
+        house.work = lambda call: house.sleep(10 * MINUTE)
+        house.go("09:00")
+        connection = house.store._walker._connection
+        connection.execute(
+            f"update runs set worker = 'other', attempt = 2, lease_until = {at('12:00')}"
+        )
+        house.go("09:01")
+
+        assert house.workers["w1"].held == []
+        assert (house.runs()[0].worker, house.states()) == ("other", ["running"])
+
+    def test_what_its_own_process_works_on_is_never_lost(self, house: House):
+        """The store was away for longer than the lease; nobody could renew it."""
+        house.add(every="1h")
+        house.work = lambda call: house.sleep(10 * MINUTE)
+        house.go("09:00")
+        house.clock.instant += MINUTE
+        rescuer = house.processes["rescuer"]
+        rescuer._expected = None  # type: ignore[attr-defined]
+        house.run(rescuer.step(house.clock.instant))
+
+        house.go("09:30")
+
+        assert house.states() == ["succeeded"]
+        assert house.runs()[0].losses == 0
+
+
+def _boom() -> None:
+    from engine.house import Failed
+
+    raise Failed("boom")
+
+
+def test_old_runs_are_forgotten_batch_by_batch(house: House):
+    house.add(every="1h", catch_up="skip")
+    for day in range(3):
+        house.go(at("09:00") + day * DAY)
+    many = len(house.runs())
+    house.clock.instant += 200 * DAY
+    house.hint("planner")
+    house.go(house.clock.instant + 2 * HOUR)
+
+    assert many > 40
+    assert len(house.runs()) < many
+    assert house.schedule().status is Status.ACTIVE
