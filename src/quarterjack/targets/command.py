@@ -37,7 +37,7 @@ class CommandTarget:
             await asyncio.shield(command.stopped())
             raise
         finally:
-            command.close()
+            await command.close()
         return _answer(said)
 
     async def close(self) -> None:
@@ -144,10 +144,12 @@ class _Command:
             self._loop.remove_reader(self._output)
             self._drained.set()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._loop.remove_reader(self._output)
         os.close(self._output)
         self._writer.close()
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
 
 
 def _answer(said: str) -> Answer:

@@ -70,6 +70,8 @@ def _forked(descriptors: list[int]) -> int:
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # The door must close with the first process, or a worker would knock in vain.
+        os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)
         _supervise(socket.socket(fileno=control), output, os.pidfd_open(first))
         code = 0
     finally:
