@@ -136,7 +136,7 @@ class _Stop:
 
 async def _served(host: str, port: int, node: Node) -> asyncio.Server:
     try:
-        return await serve_health(host, port, node.problems)
+        return await serve_health(host or "127.0.0.1", port, node.problems)
     except (OSError, UnicodeError) as error:
         remedy = "use another --host or --port, or end the program that has it"
         why = f"{host}:{port} cannot be listened on ({error})"

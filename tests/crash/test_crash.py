@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -249,3 +250,91 @@ def test_two_processes_on_one_database_never_double_a_slot(house: House):
         house.stop(process)
 
     assert judge(house)["steady: succeeded"] >= 4
+
+
+@pytest.mark.mission("D8")
+def test_cancel_really_stops_the_process_and_then_runs(house: House):
+    house.declare({"slow": {"every": "2s", "command": house.work(30), "if_running": "cancel"}})
+    process = house.up()
+    starts = wait_for(lambda: len(house.lines()) >= 2 and house.lines(), 20, "the second has begun")
+
+    first, second = starts[:2]
+    assert wait_for(lambda: not is_alive(first.pid), 5, "the first is stopped")
+    assert (first.run, second.run, second.attempt) == ("1-0", "1-1", 1)
+    assert house.query("select state, reason from runs where number = 0") == [
+        ("cancelled", "replaced")
+    ]
+    process.kill()
+    process.wait(10)
+
+
+@pytest.mark.fault("F11", "F54")
+def test_a_worker_whose_loop_is_blocked_loses_its_lease_and_is_fenced(tmp_path: Path):
+    """A task that never gives the loop back cannot renew; another process takes over, and what the
+    blocked one says afterwards changes nothing."""
+    script = tmp_path / "blocked.py"
+    script.write_text(BLOCKED)
+    process = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "q.db")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert process.stdout.split() == ["succeeded", "2", "other"], process.stderr[-2000:]
+
+
+BLOCKED = """
+import asyncio, sys, threading, time
+from pathlib import Path
+from quarterjack import rules
+from quarterjack.clock import SystemClock
+from quarterjack.engine.node import Manner, Node
+from quarterjack.engine.worker import Seats
+from quarterjack.rules import Limits, create, read_specification
+from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.values import NewSchedule
+from quarterjack.targets.task import TaskTarget, current_call
+
+path, clock = Path(sys.argv[1]), SystemClock()
+SECOND = 1_000_000
+
+def opened():
+    return SqliteStore(open_database(path, now=clock.now(), create=True), path, clock)
+
+async def blocking():
+    if current_call.get().attempt == 1:
+        time.sleep(6)  # it never gives the loop back
+
+async def lived(name, seconds, add):
+    store = opened()
+    if add:
+        fields = {"task": "work", "every": "1h", "first_run": "now"}
+        said = read_specification(fields, key="k", now=0)
+        def made(i, each, active):
+            return create(i, "k", said, clock.now(), active=active, limits=Limits())
+        await store.add_schedules([NewSchedule("k", said, None, "test")], made, clock.now())
+    tasks = {"task": TaskTarget({"work": blocking})}
+    node = Node(store, tasks, clock, Manner(Seats(name, lease=SECOND), grace_seconds=1))
+    running = asyncio.create_task(node.run())
+    await asyncio.sleep(seconds)
+    node.stop()
+    await running
+    await store.close()
+
+def other():
+    time.sleep(1.5)
+    asyncio.run(lived("other", 5, False))
+
+thread = threading.Thread(target=other)
+thread.start()
+asyncio.run(lived("blocked", 7, True))
+thread.join()
+import apsw
+((state, attempt, worker),) = apsw.Connection(str(path)).execute(
+    "select state, attempt, worker from runs"
+)
+print(state, attempt, worker)
+"""

@@ -34,6 +34,7 @@ from quarterjack.rules import (
     create,
     horizons,
     may_be_forgotten,
+    read_specification,
     to_json,
 )
 from quarterjack.rules.catch_up import CatchUpPolicy
@@ -294,3 +295,10 @@ class TestThePageOfPolicies:
 
         assert len(files) > 15
         assert [file for file in files if not (Path(__file__).parents[2] / file).is_file()] == []
+
+
+def test_what_is_worked_out_once_is_kept_and_says_what_it_is():
+    said = read_specification({"task": "work", "every": "1h"}, key="nightly", now=0)
+
+    assert said.text is said.text
+    assert type(said).text.__doc__ == "As it is stored."

@@ -23,11 +23,17 @@ def print_json(value: object) -> None:
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Aligned columns, the first of them bright; no line is cut, nor ends in blanks."""
+    rows = [[_on_one_line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         first, *rest = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         more = "".join(f"   {cell}" for cell in rest).rstrip()
         print_styled(f"  {first}" if more else f"  {first}".rstrip(), "", more, "dim")
+
+
+def _on_one_line(text: str) -> str:
+    """Whatever a program wrote, it does not speak to the terminal."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def print_styled(*texts_and_styles: str, to_stderr: bool = False) -> None:

@@ -38,6 +38,10 @@ class Cause(Word):
 class Attempting:
     """An attempt under way."""
 
+    __slots__ = (
+        "cause", "claim", "has_begun", "has_ended", "outcome", "output", "run", "task", "timer",
+    )  # fmt: skip
+
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.run = claim.run
@@ -46,6 +50,7 @@ class Attempting:
         self.task: asyncio.Task[None]
         self.outcome: Outcome | None = None
         self.timer: asyncio.TimerHandle | None = None
+        self.has_begun = False
         self.has_ended = False
 
 
@@ -69,7 +74,6 @@ class Executor:
         """Begin an attempt; after others of the same run, if they are still ending."""
         attempting = Attempting(claim)
         attempting.task = self._loop.create_task(self._act(attempting, after))
-        attempting.task.add_done_callback(lambda _: self._end(attempting))
         return attempting
 
     def stop(self, attempting: Attempting, cause: Cause) -> None:
@@ -79,9 +83,13 @@ class Executor:
         if attempting.cause is None or cause is Cause.FENCED:
             attempting.cause = cause
             attempting.task.cancel()
-            self._set_timer(attempting, GIVE_UP_SECONDS, self._give_up)
+            if attempting.has_begun:
+                self._set_timer(attempting, GIVE_UP_SECONDS, self._give_up)
+            else:  # it never will
+                self._end(attempting)
 
     async def _act(self, attempting: Attempting, after: Sequence[asyncio.Task[None]]) -> None:
+        attempting.has_begun = True
         try:
             if after:
                 await asyncio.wait(after)
@@ -98,6 +106,7 @@ class Executor:
             attempting.outcome = Outcome(
                 ending, self._clock.now(), answer.error, answer.result, answer.retryable
             )
+        self._end(attempting)
 
     async def _answer(self, attempting: Attempting) -> Answer:
         specification = attempting.claim.specification

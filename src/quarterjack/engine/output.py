@@ -15,6 +15,8 @@ HEAD_BYTES = TAIL_BYTES = 512 * 1024
 class Output:
     """Of one attempt."""
 
+    __slots__ = ("_head", "_head_left", "_left_out", "_run", "_sequence", "_tail", "_unstored")
+
     def __init__(self, run: Run) -> None:
         self._run = run
         self._sequence = 0

@@ -166,8 +166,9 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         run = claim.run
-        older = [each.task for each in self.running.values() if each.run.id == run.id]
-        self.running[run.id, run.attempt] = self._executor.start(claim, after=older)
+        older = self.running.get((run.id, run.attempt - 1))
+        after = [] if older is None else [older.task]
+        self.running[run.id, run.attempt] = self._executor.start(claim, after)
         failpoint("launch.after")
         if log.isEnabledFor(20):
             log.info("started %s", told(run=run.id, schedule=claim.key, attempt=run.attempt))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Never
 
@@ -24,6 +23,7 @@ from quarterjack.rules.target import Target
 from quarterjack.rules.windows import OnConstraint
 from quarterjack.times import After, At, Cron, Recurrence, Window
 from quarterjack.times.durations import duration_text
+from quarterjack.times.lazily import lazily
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,26 +55,26 @@ class Specification:
     priority: int
     queue: str
 
-    @cached_property
+    @lazily
     def once(self) -> bool:
         """Does it name a single slot?"""
         return isinstance(self.recurrence, At | After)
 
-    @cached_property
+    @lazily
     def completion(self) -> bool:
         return counts_from_completion(self.recurrence)
 
-    @cached_property
+    @lazily
     def allows_overlap(self) -> bool:
         return self.overlap.if_running is IfRunning.ALLOW
 
-    @cached_property
+    @lazily
     def has_guards(self) -> bool:
         """Can a slot be kept from running though no run is open?"""
         limited = self.total_repeats > 0 or self.max_outstanding_polls > 0
         return limited or self.breaker is not None
 
-    @cached_property
+    @lazily
     def reads_open_runs(self) -> bool:
         """Does planning depend on the runs that are open? If not, a store need not read them."""
         return (
@@ -86,7 +86,7 @@ class Specification:
             or getattr(self.recurrence, "end_at", None) is not None
         )
 
-    @cached_property
+    @lazily
     def shares_scope(self) -> bool:
         """Is overlap judged together with other schedules?"""
         return self.target.plugin_command is not None
@@ -117,12 +117,12 @@ class Specification:
             return self.recurrence == other.recurrence
         return self._when() == other._when()
 
-    @cached_property
+    @lazily
     def text(self) -> str:
         """As it is stored."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
 
-    @cached_property
+    @lazily
     def configuration_hash(self) -> str:
         """Changes exactly when the definition does."""
         return blake2b(self.text.encode(), digest_size=16).hexdigest()

@@ -147,6 +147,7 @@ def _create(path: Path, wanted: Sequence[Migration], now: int, *, allowed: bool)
         raise StoreUnusable(f"database {path}: there is none; {remedy}")
     made = path.with_name(f"{path.name}.{process_name()}.new")
     try:
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its user alone
         connection = apsw.Connection(str(made))
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("auto_vacuum", 2)  # incremental

@@ -149,8 +149,12 @@ def _end_gently(seconds: float, control: socket.socket, first: int) -> None:
     doors: list[Any] = [control, first]
     for each in _descendants(os.getpid()):
         _send(each, signal.SIGTERM)
+    looks_in_vain = 0
     for _ in range(int(seconds / _POLL_SECONDS)):
-        if not [each for each in _descendants(os.getpid()) if not _is_dead(each)]:
+        alive = [each for each in _descendants(os.getpid()) if not _is_dead(each)]
+        # Twice, for one whose parent has just ended may be on its way to us and be seen nowhere.
+        looks_in_vain = 0 if alive else looks_in_vain + 1
+        if looks_in_vain == 2:
             return
         if any(select.select(doors, [], [], _POLL_SECONDS)):
             return

@@ -5,7 +5,7 @@ Read from the bottom up: `instants` (integers), `tzif` and `zones` (offsets), `d
 the integer core that the engine uses). Then the recurrences: `recurrence` (their common face),
 `cron` with `cron_text`, `cron_items` and `fields`, `patterns`, `every` with `durations`, `once`;
 and `parse` (any spelling), `describe` (English), `advice` (warnings). Beside them stand `windows`
-and `jitter`.
+and `jitter`; `lazily` keeps what was worked out once.
 
 Promised: the same answer on every machine for one edition of the zone data; nothing but
 `InvalidRecurrence` for bad input; no search longer than the years 1 to 9999.

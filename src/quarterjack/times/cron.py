@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, shown
 from quarterjack.times.cron_text import DIALECTS, needs_key, read_cron
 from quarterjack.times.fields import Fields
+from quarterjack.times.lazily import lazily
 from quarterjack.times.reading import read_text, read_word
 from quarterjack.times.recurrence import WallRecurrence
 
@@ -25,7 +25,7 @@ class Cron(WallRecurrence):
     seconds: bool = field(default=False, kw_only=True)
     key: str | None = field(default=None, kw_only=True)
 
-    @cached_property
+    @lazily
     def fields(self) -> Fields:
         hashed = needs_key(self.expression)
         if self.key is None and hashed:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from quarterjack.errors import InvalidRecurrence, Problem
 from quarterjack.times.fields import FieldValues
+from quarterjack.times.lazily import lazily
 from quarterjack.times.months import (
     LastDay,
     LastWeekday,
@@ -41,7 +41,7 @@ class FieldKind:
     special: Callable[[str], SpecialDay | None] | None = None
     also: str = ""
 
-    @cached_property
+    @lazily
     def whole(self) -> FieldValues:
         """What `*` names; Sunday is there once."""
         return FieldValues("*", tuple(range(self.low, self.top + 1)), open=True)

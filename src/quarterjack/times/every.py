@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems, shown
@@ -21,6 +20,7 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
+from quarterjack.times.lazily import lazily
 from quarterjack.times.months import ClampedDay
 from quarterjack.times.reading import read_whole_number, read_word
 from quarterjack.times.recurrence import Repeating, anchored
@@ -76,11 +76,11 @@ class Every(Repeating):
             raise InvalidRecurrence.because("every", self.every, "and parts are both given", remedy)
         super().__post_init__()
 
-    @cached_property
+    @lazily
     def interval(self) -> Interval:
         return read_interval(self.every)
 
-    @cached_property
+    @lazily
     def slots(self) -> Slots:
         if self._is_open:
             reason, remedy = "has no anchor yet", "give it start_at or created_at"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence
@@ -17,6 +16,7 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
+from quarterjack.times.lazily import lazily
 from quarterjack.times.recurrence import Recurrence, anchored
 from quarterjack.times.slots import BoundedSlots, OneSlot, Slots
 
@@ -30,11 +30,11 @@ class At(Recurrence):
     def __post_init__(self) -> None:
         self._set(at=to_datetime(self._instant))
 
-    @cached_property
+    @lazily
     def _instant(self) -> int:
         return read_instant(self.at, "at")
 
-    @cached_property
+    @lazily
     def slots(self) -> Slots:
         return OneSlot(self._instant)
 
@@ -58,7 +58,7 @@ class After(Recurrence):
             created_at = to_datetime(read_instant(self.created_at, "created_at"))
             self._set(created_at=created_at)
 
-    @cached_property
+    @lazily
     def slots(self) -> Slots:
         if self.created_at is None:
             reason, remedy = "has no anchor yet", "give it created_at"
@@ -68,7 +68,7 @@ class After(Recurrence):
     def slots_from(self, anchor: int) -> Slots:
         return BoundedSlots(OneSlot(anchor + self._delay), EARLIEST, LATEST)
 
-    @cached_property
+    @lazily
     def _delay(self) -> int:
         return read_duration(self.after, "after")
 

@@ -6,11 +6,11 @@ import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems
 from quarterjack.times.fields import ANY_HOUR, Fields, only
+from quarterjack.times.lazily import lazily
 from quarterjack.times.reading import read_whole_number
 from quarterjack.times.recurrence import WallRecurrence
 
@@ -49,7 +49,7 @@ class Hourly(WallRecurrence):
     minute: int
     second: int = 0
 
-    @cached_property
+    @lazily
     def fields(self) -> Fields:
         return Fields(only(self.second), only(self.minute), ANY_HOUR)
 
@@ -75,7 +75,7 @@ class Daily(WallRecurrence):
 
     time: datetime.time
 
-    @cached_property
+    @lazily
     def fields(self) -> Fields:
         return Fields(*_clock(self.time))
 
@@ -96,7 +96,7 @@ class Weekly(WallRecurrence):
     days: Sequence[Weekday]
     time: datetime.time
 
-    @cached_property
+    @lazily
     def fields(self) -> Fields:
         return Fields(*_clock(self.time), weekday=only(*(day.cron_number for day in self.days)))
 
@@ -123,7 +123,7 @@ class Monthly(WallRecurrence):
     day: int
     time: datetime.time
 
-    @cached_property
+    @lazily
     def fields(self) -> Fields:
         return Fields(*_clock(self.time), day=only(self.day))
 

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Self, TypeVar, cast
 
 from quarterjack.errors import InvalidRecurrence, Problems
@@ -25,6 +25,7 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
+from quarterjack.times.lazily import lazily
 from quarterjack.times.reading import read_word
 from quarterjack.times.slots import BoundedSlots, Slots, WallSlots, slots_between
 from quarterjack.times.zones import zone, zone_name
@@ -42,7 +43,7 @@ class Recurrence(ABC):
     What it leaves open counts as its default until `with_defaults` fills it in.
     """
 
-    @cached_property
+    @lazily
     @abstractmethod
     def slots(self) -> Slots:
         """The integer core: microseconds in, microseconds out."""
@@ -220,7 +221,7 @@ class WallRecurrence(Repeating, ABC):
     def fields(self) -> Fields:
         """The seconds, minutes, hours and days that it names."""
 
-    @cached_property
+    @lazily
     def slots(self) -> Slots:
         return self._within_bounds(self.wall_slots)
 

@@ -8,12 +8,13 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from quarterjack.errors import InvalidRecurrence, Problems
 from quarterjack.times.days import EveryNthDay, date_of
 from quarterjack.times.instants import DAY, HOUR, MINUTE
+from quarterjack.times.lazily import lazily
 from quarterjack.times.patterns import Weekday
 from quarterjack.times.slots import WallSlots
 from quarterjack.times.walls import DayTimes
@@ -88,15 +89,15 @@ class Window:
     def _is_holiday(self, day: date) -> bool:
         return any(day in _holidays(name, day.year) for name in self._calendars)
 
-    @cached_property
+    @lazily
     def _hours(self) -> tuple[int, int]:
         return _hours(self.only_between)
 
-    @cached_property
+    @lazily
     def _calendars(self) -> list[str]:
         return [name for name in self._closed if _HOLIDAYS.fullmatch(name)]
 
-    @cached_property
+    @lazily
     def _closed(self) -> frozenset[str]:
         return frozenset(str(name) for name in self.not_on)
 
@@ -108,7 +109,7 @@ class Window:
         turns = [self._walls.after(instant), *starts[index : index + 1]]
         return min((turn for turn in turns if turn is not None), default=None)
 
-    @cached_property
+    @lazily
     def _walls(self) -> WallSlots:
         low, high = self._hours
         times = DayTimes(EveryNthDay(0, 1), sorted({0, low, high % DAY}), (0,))
