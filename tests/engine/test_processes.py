@@ -225,6 +225,45 @@ class TestMisbehavingWork:
         assert [call.attempt for _, call in house.calls] == [1]
         assert house.states() == ["succeeded"]
 
+    def test_a_hint_only_looks_at_the_leases(self, house: House):
+        """Else two processes on one database would wake each other for ever."""
+        house.add(every="1h")
+        house.work = lambda call: house.sleep(10 * MINUTE)
+        house.go("09:00")
+        before = house.store._walker._connection.total_changes()
+        for _ in range(5):
+            house.ask_leases()
+            house.go("09:00")
+
+        assert house.store._walker._connection.total_changes() == before
+
+    def test_the_next_attempt_waits_until_the_last_one_has_ended(self, house: House):
+        """Another process took the run over and gave it back, while its work was still ending."""
+        house.add(every="1h")
+        ended: list[int] = []
+
+        async def slow_to_end(call: Any) -> None:
+            try:
+                await house.sleep(10 * MINUTE)
+            except asyncio.CancelledError:
+                await house.sleep(30 * SECOND)
+                raise
+            finally:
+                ended.append(call.attempt)
+
+        house.work = slow_to_end
+        house.go("09:00")
+        connection = house.store._walker._connection
+        connection.execute("update runs set state = 'queued', worker = null, lease_until = null")
+        house.hint("worker")
+        house.go("09:00:10")
+        assert [call.attempt for _, call in house.calls] == [1]
+        assert {attempt for _, attempt in house.workers["w1"].running} == {1, 2}
+        house.go("09:30")
+
+        assert ended == [1, 2]
+        assert house.states() == ["succeeded"]
+
     @pytest.mark.fault("F11")
     def test_an_attempt_whose_lease_another_took_is_stopped_and_writes_nothing(self, house: House):
         house.add(every="1h")

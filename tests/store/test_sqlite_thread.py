@@ -112,6 +112,23 @@ class TestAGroup:
             assert facts(other) == {}
             assert all(each.error is not None for each in group)
 
+    def test_what_was_read_or_added_in_a_group_that_is_undone_is_not_remembered(
+        self, tmp_path: Path
+    ):
+        """Its number is given to another, whose definition would be taken for this one."""
+        said = new("a", 0, every="1h").specification
+
+        def add_and_fail(known: Specifications) -> Steps[None]:
+            known.add((1, 1), said)
+            walker._connection.execute("rollback")  # as SQLite does when the disk is full
+            yield Ask("no_such_statement")
+
+        with walking(tmp_path / "q.db") as (walker, _):
+            walker.run([operation(add_and_fail, walker._known)])
+            walker.run([operation(remember, "a", "1")])
+
+            assert (walker._known._kept, walker._known._new) == ({}, {})
+
     def test_a_database_that_a_stranger_has_locked_is_away(self, tmp_path: Path):
         with walking(tmp_path / "q.db") as (walker, other):
             walker._connection.set_busy_timeout(10)
