@@ -153,7 +153,10 @@ class House:
         return int(found[0][0]) if found else 0
 
     def has_caught_up(self) -> bool:
-        """Nothing waits or runs that was due more than a moment ago."""
+        """Nothing waits or runs that was due more than a moment ago, nor is held by the dead."""
+        holders = self.query("select worker from runs where state = 'running'")
+        if not all(is_alive(int(worker.split("-")[-2])) for (worker,) in holders):
+            return False
         late = time.time_ns() // 1000 - SECOND // 2
         open_runs = "select count(*) from runs where finished_at is null"
         due = f"select count(*) from schedules where wake_at <= {late}"
