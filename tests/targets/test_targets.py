@@ -181,6 +181,20 @@ class TestStopping:
 
         assert not is_alive(int(file.read_text()))
 
+    @pytest.mark.fault("F49")
+    def test_who_stopped_its_own_supervisor_is_killed_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr("quarterjack.targets.command.GRACE_SECONDS", 0.2)
+        monkeypatch.setattr("quarterjack.targets.command.SUPERVISOR_SECONDS", 0.2)
+        file = tmp_path / "pid"
+        script = "kill -STOP $PPID; echo $$ > $0; sleep 60"
+
+        self.stopped("sh", "-c", script, str(file), when=lambda: file.exists() and file.read_text())
+
+        pid = int(file.read_text())
+        assert wait_for(lambda: not is_alive(pid), 5, "it is gone")
+
 
 class TestTasks:
     def acted(self, function: Any, **fields: Any) -> Answer:

@@ -16,6 +16,8 @@ from quarterjack.targets import supervising
 from quarterjack.targets.call import Answer, Call
 
 CLOSING_SECONDS = 12
+SUPERVISOR_SECONDS = 3
+"""How much longer a supervisor may take than what it was asked for."""
 GRACE_SECONDS = 5
 """Between asking a command to end and killing it."""
 _HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
@@ -118,20 +120,40 @@ class _Command:
         self._write = call.write
         self._loop = asyncio.get_running_loop()
         self._drained = asyncio.Event()
+        self._supervisor: int | None = None
         os.set_blocking(output, False)
         self._loop.add_reader(output, self._read)
 
     async def ended(self) -> str:
         """What the supervisor says when nothing is left, or nothing if it was killed."""
-        said = await self._reader.readline()
+        said = await self._heard()
+        if said.startswith("under "):
+            self._supervisor = int(said.removeprefix("under "))
+            said = await self._heard()
         if said:
             await self._drained.wait()
-        return said.decode().strip()
+        return said
+
+    async def _heard(self) -> str:
+        """The next line from the supervisor; nothing, if it is gone."""
+        try:
+            return (await self._reader.readline()).decode().strip()
+        except OSError:
+            return ""
 
     async def stopped(self) -> None:
         """Ended by us: asked to, and killed if it does not."""
         self._writer.write(f"stop {GRACE_SECONDS}\n".encode())
-        await self.ended()
+        try:
+            async with asyncio.timeout(GRACE_SECONDS + SUPERVISOR_SECONDS):
+                await self.ended()
+        except TimeoutError:
+            # The command has stopped its own supervisor. Killed, it takes the command with it, and
+            # what is left falls to the process that forked it.
+            if self._supervisor is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._supervisor, signal.SIGKILL)
+            await self.ended()
 
     def _read(self) -> None:
         try:

@@ -9,7 +9,8 @@ dies with it, and what is left falls to the first process, which kills it too. T
 remedy: all of them being killed in the same instant, and a command that became another user.
 
 Control, one line each way: the worker sends the command as JSON and perhaps `stop SECONDS` later;
-the supervisor answers `exited CODE` (negative: by a signal) or `refused REASON`.
+the supervisor says `under PID`, its own, and then `exited CODE` (negative: by a signal) or
+`refused REASON`.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def _forked(descriptors: list[int]) -> int:
 def _supervise(control: socket.socket, output: int, first: int) -> None:
     """One command, from its start until nothing of it is left."""
     _adopt_orphans()
+    _say(control, f"under {os.getpid()}")
     request = _line(control)
     if request is None:
         return
