@@ -267,6 +267,7 @@ class TestUp:
             assert self.asked(house, "/readyz") == (200, {"status": "ok"})
             assert self.asked(house, "/other")[0] == 404
             stranger = apsw.Connection(str(house.database))
+            stranger.set_busy_timeout(5000)
             stranger.execute("begin exclusive")
             code, body = wait_for(
                 lambda: (found := self.asked(house, "/readyz"))[0] == 503 and found,

@@ -120,6 +120,25 @@ class House:
         process.terminate()
         assert process.wait(seconds) == 0, self.log()[-2000:]
 
+    def freeze(self, process: subprocess.Popen[bytes]) -> None:
+        """Stopped, but not in the middle of a transaction: that would stop everybody."""
+
+        def is_frozen() -> bool:
+            process.send_signal(signal.SIGSTOP)
+            stranger = apsw.Connection(str(self.database))
+            stranger.set_busy_timeout(300)  # the other process may be writing
+            try:
+                stranger.execute("begin immediate")
+                stranger.execute("rollback")
+            except apsw.BusyError:
+                process.send_signal(signal.SIGCONT)
+                return False
+            finally:
+                stranger.close()
+            return True
+
+        wait_for(is_frozen, 20, "stopped outside a transaction")
+
     def end(self) -> None:
         """Whatever a failed test left behind."""
         for process in self.processes:

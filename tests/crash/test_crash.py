@@ -217,7 +217,7 @@ def test_a_worker_that_was_stopped_past_its_lease_is_fenced(tmp_path: Path):
         (begun,) = wait_for(house.lines, 20, "the work has started")
         second = house.start()
         wait_for(lambda: house.log().count(" up ") == 2, 20, "both are up")
-        first.send_signal(signal.SIGSTOP)
+        house.freeze(first)
         wait_for(lambda: len([n for n in house.lines() if n.what == "start"]) == 2, 20, "rescued")
 
         first.send_signal(signal.SIGCONT)
@@ -240,7 +240,7 @@ def test_two_processes_on_one_database_never_double_a_slot(house: House):
     """One is stopped across several slots while the other works, and goes on."""
     both = [house.start(), house.start()]
     wait_for(lambda: house.succeeded() >= 1, 20, "they work")
-    both[0].send_signal(signal.SIGSTOP)
+    house.freeze(both[0])
     before = house.succeeded()
     wait_for(lambda: house.succeeded() >= before + 2, 30, "the other goes on")
     both[0].send_signal(signal.SIGCONT)
