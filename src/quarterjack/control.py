@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from quarterjack import rules
+from quarterjack.engine.planner import planning_within
 from quarterjack.errors import Violation
-from quarterjack.rules import Facts, Limits, Plans
+from quarterjack.rules import Limits
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
 
@@ -15,11 +16,7 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
     """What a crash left behind goes on: attempts whose worker is gone, and slots that came due
     meanwhile. How many runs that makes ready; none, if it is asked again. What is paused or
     finished is left alone, and an unexpired lease is never taken."""
-
-    def decide(facts: Facts, at: int) -> Plans:
-        return rules.plan(facts._replace(limits=limits), at)
-
-    count = 0
+    count, decide = 0, planning_within(limits)
     while True:
         rescued = await store.rescue_runs(now, _BATCH, rules.settle)
         count += sum(run.state in rules.WAITING for run in rescued.lost)

@@ -99,7 +99,9 @@ async def _leave(code: int) -> None:
         logging.shutdown()
         os._exit(1)
     if code:
-        raise Conflict("some runs could not be settled; the log names them, the next start does")
+        raise Conflict(
+            "the store was away and some runs are not settled; the log names them; start again"
+        )
 
 
 async def _waited_for(asking: Callable[[], Awaitable[T]], told_to_stop: _Stop) -> T | None:

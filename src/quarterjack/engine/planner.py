@@ -10,6 +10,7 @@ from quarterjack import rules
 from quarterjack.errors import StoreError
 from quarterjack.rules import Facts, Limits, Plans, next_look
 from quarterjack.store.contract import Store
+from quarterjack.store.values import DecidePlans
 from quarterjack.telemetry.logs import log, told
 from quarterjack.times.zones import zone_data_version
 
@@ -28,6 +29,7 @@ class Planner:
     ) -> None:
         self._store = store
         self._limits = limits
+        self._decide = planning_within(limits)
         self._hint = hint
         self._ask_leases = ask_leases
         self._knows_zones = False
@@ -53,9 +55,6 @@ class Planner:
         if planned.looked_at == BATCH:
             return now
         return next_look(now, planned.next_wake, self._limits)
-
-    def _decide(self, facts: Facts, now: int) -> Plans:
-        return rules.plan(facts._replace(limits=self._limits), now)
 
     async def _note_zones(self, now: int) -> None:
         version = zone_data_version()
@@ -88,6 +87,15 @@ class Planner:
             why = f"{type(error).__name__}: {error}"
             log.error("schedule is invalid %s", told(schedule=schedule_id, because=why))
             await self._store.change_schedule(schedule_id, partial(_invalidate, why), now)
+
+
+def planning_within(limits: Limits) -> DecidePlans:
+    """The rule, under the limits of this service."""
+
+    def decide(facts: Facts, now: int) -> Plans:
+        return rules.plan(facts._replace(limits=limits), now)
+
+    return decide
 
 
 def _invalidate(why: str, facts: Facts, now: int) -> Plans:

@@ -7,6 +7,7 @@ to the store together, so that a busy worker waits for one commit only.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -170,14 +171,14 @@ class Worker:
         after = [] if older is None else [older.task]
         self.running[run.id, run.attempt] = self._executor.start(claim, after)
         failpoint("launch.after")
-        if log.isEnabledFor(20):
+        if log.isEnabledFor(logging.INFO):
             log.info("started %s", told(run=run.id, schedule=claim.key, attempt=run.attempt))
 
     def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
         self.running.pop((attempting.run.id, attempting.run.attempt), None)
         if attempting.cause is not Cause.FENCED:
             self.ended.append((attempting, outcome))
-        if log.isEnabledFor(20):
+        if log.isEnabledFor(logging.INFO):
             run, key = attempting.run.id, attempting.claim.key
             log.info("%s %s", outcome.ending, told(run=run, schedule=key, error=outcome.error))
         self._changed.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Horizons, Retention, Run, may_be_forgotten
@@ -71,8 +71,9 @@ def _allowed(
     rows = yield Ask("schedules_by_ids", (sorted({run.schedule_id for run in runs}),))
     schedules = yield from read_schedules(rows, specifications)
     by_id = {schedule.id: schedule for schedule in schedules}
-    may_go: Callable[[Run], bool] = lambda run: (  # noqa: E731
-        run.schedule_id not in by_id
-        or may_be_forgotten(run, by_id[run.schedule_id], retention, now)
-    )
+
+    def may_go(run: Run) -> bool:
+        schedule = by_id.get(run.schedule_id)
+        return schedule is None or may_be_forgotten(run, schedule, retention, now)
+
     return sorted({(run.schedule_id, run.number) for run in runs if may_go(run)})
