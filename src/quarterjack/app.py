@@ -15,6 +15,20 @@ class RealWorld(SystemClock):
 
     environment: Mapping[str, str] = os.environ
 
+    @property
+    def user(self) -> str:
+        import getpass
+
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError):  # a container may know no names
+            return f"uid {os.getuid()}"
+
+    def ask(self, *what: Any, **options: Any) -> Any:
+        from quarterjack.wiring import ask
+
+        return ask(self, *what, **options)
+
     def up(self, *what: Any, **options: Any) -> None:
         from quarterjack.wiring import up
 

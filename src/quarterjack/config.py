@@ -21,6 +21,7 @@ class Settings(NamedTuple):
     defaults: Mapping[str, Any] = {}
     limits: Mapping[str, Any] = {}
     queues: Sequence[str] = ("default",)
+    declared_only: bool | None = None
     workers: int = 16
     lease: Any = "10s"
     grace: Any = "10s"

@@ -1,15 +1,195 @@
-"""Control: what a person may ask of a running or resting service."""
+"""Control: what a person may ask of a running or resting service.
+
+Every face asks here. Each request is one transaction with its answer and with the row that says who
+asked for it; what cannot be done is refused by name, and then nothing has changed: `Invalid` (400),
+`WrongState` (400), `NotFound` (404), `Conflict` (409).
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
 from quarterjack import rules
 from quarterjack.engine.planner import planning_within
-from quarterjack.errors import Violation
-from quarterjack.rules import Limits
+from quarterjack.errors import Conflict, Invalid, InvalidSpecification, Problems, Violation
+from quarterjack.rules import Facts, HouseRules, Limits, Plans, Run, Schedule, Specification
+from quarterjack.rules.plain import plain_label
 from quarterjack.store.contract import Store
+from quarterjack.store.values import Asked, NewSchedule, Stored, Which
 from quarterjack.telemetry.logs import log, told
 
+HOUSE_RULES = "house_rules"
+"""The fact under which a store keeps what its service says of all schedules."""
+DECLARATION = "declaration"
+"""Where schedules come from that a file or a program declares."""
+_NAMED_AFTER_ITS_ID = re.compile(r"schedule-\d+")
 _BATCH = 500
+
+
+class Control:
+    """What somebody asks, through one door."""
+
+    def __init__(self, store: Store, *, by: str, origin: str, owner: str | None = None) -> None:
+        self._store = store
+        self._by = by
+        self._origin = origin
+        self._owner = owner
+
+    async def create(self, *wanted: Mapping[str, Any]) -> Sequence[Schedule]:
+        """Schedules from what a person wrote, all or none; every problem is told at once. Without
+        a `key` a schedule is named after its id."""
+        house, now = await self._house_rules(), await self._store.read_clock()
+        house.refuse_if_declared_only("no schedule is created")
+        new = _read_all(house, wanted, now)
+        new = [each._replace(owner=self._owner, origin=self._origin) for each in new]
+        decide = partial(create_one, house, now)
+        return await self._store.add_schedules(new, decide, now, self._asked("create", house))
+
+    async def edit(
+        self, which: Which, changes: Mapping[str, Any], *, version: int | None = None
+    ) -> Schedule:
+        """Some fields said anew; if a `version` is given, only if it is still that one."""
+        house, now = await self._house_rules(), await self._store.read_clock()
+        amend = partial(_amend, house, changes, version)
+        asked = self._asked("edit", house, may_be_declared=False)
+        return _after(await self._store.edit_schedule(which, amend, rules.edit, now, asked))
+
+    async def pause(
+        self, *which: Which, reason: str | None = None, until: int | None = None
+    ) -> list[Schedule]:
+        """Resting until resumed, or until then; what waits is skipped, what runs goes on."""
+        decide = partial(rules.pause, by=self._by, reason=reason, until=until)
+        return [_after(each) for each in await self._change("pause", which, decide)]
+
+    async def resume(self, *which: Which) -> list[Schedule]:
+        """Active again; nothing is replayed."""
+        return [_after(each) for each in await self._change("resume", which, rules.resume)]
+
+    async def run(self, which: Which) -> Run:
+        """One run at once, beside all slots."""
+        (plans,) = await self._change("run", [which], rules.run_now)
+        return plans.plans[0].added[-1]
+
+    async def backfill(self, which: Which, start: int, until: int) -> tuple[Schedule, int]:
+        """The slots in [start, until] are run, from now on; how many these are."""
+        decide = partial(rules.backfill, start=start, until=until)
+        (plans,) = await self._change("backfill", [which], decide)
+        schedule = _after(plans)
+        return schedule, rules.count_backfill(schedule, start, until)
+
+    async def delete(self, *which: Which, ignores_missing: bool = False) -> list[Schedule]:
+        """Gone, all or none, with their history kept; refused while one of them runs."""
+        house, now = await self._house_rules(), await self._store.read_clock()
+        asked = self._asked("delete", house, may_be_declared=False)
+        change = self._store.change_schedules
+        plans = await change(which, rules.delete, now, asked, ignores_missing=ignores_missing)
+        return [_after(each) for each in plans]
+
+    async def cancel(self, run_id: str) -> Run:
+        """A run that waits is closed; one that runs is asked to stop."""
+        plans = await self._change_run("cancel", run_id, rules.cancel_run)
+        found = (*plans.plans[0].closed, *plans.plans[0].cancelled)
+        return found[0] if found else await self._store.read_run(run_id)
+
+    async def retry(self, run_id: str) -> Run:
+        """A run that waits to be tried again is tried now; for one that was closed there is a new
+        run of the same slot."""
+        plans = await self._change_run("retry", run_id, rules.retry_run)
+        return (*plans.plans[0].released, *plans.plans[0].added)[-1]
+
+    async def _house_rules(self) -> HouseRules:
+        return HouseRules.from_text(await self._store.read_fact(HOUSE_RULES))
+
+    async def _change(
+        self, verb: str, which: Sequence[Which], decide: Callable[[Facts, int], Plans]
+    ) -> Sequence[Plans]:
+        house, now = await self._house_rules(), await self._store.read_clock()
+        asked = self._asked(verb, house)
+        return await self._store.change_schedules(which, decide, now, asked)
+
+    async def _change_run(
+        self, verb: str, run_id: str, decide: Callable[[Facts, Run, int], Plans]
+    ) -> Plans:
+        house, now = await self._house_rules(), await self._store.read_clock()
+        return await self._store.change_run(run_id, decide, now, self._asked(verb, house))
+
+    def _asked(self, verb: str, house: HouseRules, *, may_be_declared: bool = True) -> Asked:
+        permit = partial(_permit, house, verb, may_be_declared)
+        return Asked(self._by, self._origin, verb, permit, house.limits)
+
+
+def _after(plans: Plans) -> Schedule:
+    return plans.plans[0].schedule
+
+
+def _permit(house: HouseRules, verb: str, may_be_declared: bool, stored: Stored) -> None:
+    """What a declaration owns is changed there."""
+    what = f'schedule "{stored.schedule.key}"'
+    house.refuse_if_declared_only(what)
+    if stored.origin == DECLARATION and not may_be_declared:
+        is_known = house.file is not None and house.name == stored.owner
+        where = house.file if is_known else f'the declaration "{stored.owner}"'
+        raise Conflict(f"{what} is declared in {where}; {verb} it there")
+
+
+def create_one(
+    house: HouseRules, now: int, identity: int, new: NewSchedule, active: int
+) -> Schedule:
+    """A new schedule under the limits of this service."""
+    key, specification = new.key, new.specification
+    if not key:
+        key = f"schedule-{identity}"
+        specification = house.specification(specification.to_json(), key, None)
+    limits = house.limits
+    return rules.create(identity, key, specification, now, active=active, limits=limits)
+
+
+def _read_all(
+    house: HouseRules, wanted: Sequence[Mapping[str, Any]], now: int
+) -> list[NewSchedule]:
+    """Each of them, or every problem of all of them."""
+    if len(wanted) == 1:
+        return [_read(house, wanted[0], now)]
+    problems, new = Problems(InvalidSpecification), []
+    for number, each in enumerate(wanted, 1):
+        with problems:
+            try:
+                new.append(_read(house, each, now))
+            except Invalid as error:
+                raise error.within(f"number {number}") from None
+    for key, count in Counter(each.key for each in new if each.key).items():
+        with problems:
+            if count > 1:
+                raise InvalidSpecification.because("key", key, "is given twice", "use another")
+    problems.refuse_if_any()
+    return new
+
+
+def _read(house: HouseRules, said: Mapping[str, Any], now: int) -> NewSchedule:
+    fields = dict(said)
+    key = fields.pop("key", None)
+    if key is not None and _NAMED_AFTER_ITS_ID.fullmatch(plain_label(key, "key")):
+        remedy = "use another, or none"
+        raise InvalidSpecification.because("key", key, "is kept for others", remedy)
+    return NewSchedule(key or "", house.specification(fields, key or "new", now), None, "")
+
+
+def _amend(
+    house: HouseRules,
+    changes: Mapping[str, Any],
+    version: int | None,
+    schedule: Schedule,
+    now: int,
+) -> Specification:
+    if version is not None and schedule.version != version:
+        remedy = "look at it again, and say what should change"
+        is_at = f'schedule "{schedule.key}" is at version {schedule.version}, not {version}'
+        raise Conflict(f"{is_at}; {remedy}")
+    return house.amended(schedule.specification, changes, schedule.key, now)
 
 
 async def recover(store: Store, limits: Limits, now: int) -> int:

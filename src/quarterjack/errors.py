@@ -22,11 +22,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from reprlib import Repr
-from typing import Self
+from typing import ClassVar, Self
 
 
 class QuarterjackError(Exception):
     """The root, for those who want to catch all of it."""
+
+    status: ClassVar[int] = 500
+    """As HTTP says it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Problem:
 
 class Invalid(QuarterjackError, ValueError):
     """Something was refused, for all of these problems; nothing was changed."""
+
+    status = 400
 
     def __init__(self, text: str, problems: Iterable[Problem]) -> None:
         self.text = text
@@ -94,13 +99,19 @@ class Refused(QuarterjackError):
 class WrongState(Refused):
     """The state table has no such step."""
 
+    status = 400
+
 
 class Conflict(Refused):
     """Something is running, full or taken."""
 
+    status = 409
+
 
 class NotFound(Refused):
     """No such schedule or run is known."""
+
+    status = 404
 
 
 class Violation(QuarterjackError):
@@ -114,6 +125,8 @@ class StoreError(QuarterjackError):
 
 class StoreAway(StoreError):
     """It cannot be used for now. Whoever asked asks again."""
+
+    status = 503
 
 
 class StoreUnusable(StoreError):

@@ -7,13 +7,13 @@ import gc
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from quarterjack.api.health import serve_health
 from quarterjack.clock import SystemClock, process_name
-from quarterjack.control import recover
+from quarterjack.control import Control, recover
 from quarterjack.declare.applying import apply
 from quarterjack.declare.declaration import Declaration
 from quarterjack.declare.keeper import Keeper
@@ -32,16 +32,38 @@ _LEAVING_SECONDS = 2.0
 T = TypeVar("T")
 
 
-def open_store(url: str, clock: SystemClock, durability: str = "full") -> Store:
-    """The store at this address; a database is made where there is none."""
+def open_store(
+    url: str, clock: SystemClock, durability: str = "full", *, create: bool = True
+) -> Store:
+    """The store at this address; `create` allows to make a database where there is none."""
     path = path_of(url)
-    connection = open_database(path, now=clock.now(), create=True, durability=durability)
+    connection = open_database(path, now=clock.now(), create=create, durability=durability)
     return SqliteStore(connection, path, clock)
 
 
 def targets(tasks: Mapping[str, Function]) -> dict[str, Target]:
     """Every kind of target, by its name."""
     return {"task": TaskTarget(tasks), "command": CommandTarget()}
+
+
+def ask(
+    clock: SystemClock,
+    database: str,
+    by: str,
+    asking: Callable[[Control], Coroutine[Any, Any, T]],
+    *,
+    create: bool = False,
+) -> T:
+    """What somebody asks on the command line of the database itself; no service need run."""
+
+    async def asked() -> T:
+        store = open_store(database, clock, create=create)
+        try:
+            return await asking(Control(store, by=by, origin="cli", owner=by))
+        finally:
+            await store.close()
+
+    return asyncio.run(asked())
 
 
 def up(

@@ -19,6 +19,7 @@ from quarterjack.engine.rescuer import Rescuer
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.rules import Limits, PassedOver, Retention, Run, Schedule
 from quarterjack.store.rows import passed_of, run_of, schedule_of
+from quarterjack.store.values import Asked
 from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
 from rules.world import at
@@ -128,6 +129,7 @@ class House:
                     identity, key, each.specification, now, active=active, limits=self.limits
                 ),
                 now,
+                Asked("ada", "test", "create", limits=self.limits),
             )
         )
         self.hint("planner")
@@ -137,14 +139,14 @@ class House:
         """`ask(1, rules.pause, by="ada")`"""
 
         def decide(facts: Any, now: int) -> Any:
-            facts = facts._replace(limits=self.limits)
             if operation is rules.edit:
                 return operation(facts, *values, now, **words)
             if operation is rules.cancel_run:
                 return operation(facts, *values, now)
             return operation(facts, now, *values, **words)
 
-        plans = self.run(self.store.change_schedule(identity, decide, self.clock.instant))
+        asked = Asked("ada", "test", "ask", limits=self.limits)
+        plans = self.run(self.store.change_schedule(identity, decide, self.clock.instant, asked))
         self.hint("planner")
         self.hint("worker")
         self.ask_leases()

@@ -193,11 +193,11 @@ class TestStates:
     def test_what_the_table_of_states_does_not_have_is_refused(self, house: House):
         house.add(every="1h")
         with pytest.raises(WrongState):
-            house.ask(1, rules.resume, active=0)
+            house.ask(1, rules.resume)
         house.ask(1, rules.pause, by="ada")
         with pytest.raises(WrongState):
             house.ask(1, rules.pause, by="ada")
-        house.ask(1, rules.resume, active=0)
+        house.ask(1, rules.resume)
         assert house.schedule().status is Status.ACTIVE
 
     @pytest.mark.mission("P4")
@@ -216,7 +216,7 @@ class TestStates:
 
         assert house.states(2) == ["skipped: paused"]
         assert house.schedule(2).next_slot is None
-        house.ask(2, rules.resume, active=1)
+        house.ask(2, rules.resume)
         house.go("12:30")
         assert house.schedule(2).next_slot == at("13:00"), "one interval from the resume"
 
@@ -318,7 +318,7 @@ class TestChanges:
         )
 
         changed = new("nightly", house.clock.instant, every="20m").specification
-        house.ask(1, rules.edit, changed, active=0)
+        house.ask(1, rules.edit, changed)
         house.go("09:00")
 
         assert house.slots() == [at("08:50")]

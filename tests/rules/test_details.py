@@ -453,7 +453,9 @@ class TestWhatIsToldExactly:
         world = World()
         identity = world.add(cron="* * * * *", if_running="allow")
         facts = world._facts([identity])
-        decided = backfill(facts, world.now, 7, start=at("07:30"), until=at("07:30"))
+        decided = backfill(
+            facts._replace(request=7), world.now, start=at("07:30"), until=at("07:30")
+        )
         assert decided.plans[0].schedule.backfill == (7, at("07:30") - 1, at("07:30"))
         assert world.backfill(identity, "07:30", "08:00") == 31
         world.step()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quarterjack.errors import Conflict, InvalidSpecification, WrongState
-from quarterjack.rules import Ending, Facts, Kind, Limits, Reason, Status, create, plan
+from quarterjack.rules import Ending, Facts, Kind, Limits, Reason, State, Status, create, plan
 from quarterjack.times.instants import HOUR, MINUTE
 from rules.world import World, at, made_by_slots, specification
 
@@ -783,3 +783,72 @@ def test_a_schedule_that_cannot_be_planned_harms_only_itself():
     assert schedule.status_reason == ('TypeError: can only concatenate str (not "int") to str')
     assert (schedule.next_slot, schedule.wake_at) == (None, None)
     assert world.states(sound) == ["queued"]
+
+
+class TestRetrying:
+    def test_a_run_that_waits_is_ready_at_once(self):
+        world = World()
+        world.add(every="1h", max_retries=3, retry_delay="30m")
+        world.come("09:00")
+        world.claim()
+        world.end("1-0", "failed")
+        world.go("09:05")
+
+        world.retry("1-0")
+
+        assert (world.runs["1-0"].state, world.runs["1-0"].ready_at) == (State.QUEUED, at("09:05"))
+
+    def test_one_that_is_ready_already_stays_as_it_is(self):
+        world = World()
+        world.add(every="1h", max_retries=3, retry_delay="30m")
+        world.come("09:00")
+        world.claim()
+        world.end("1-0", "failed")
+        world.go("09:45")
+
+        world.retry("1-0")
+
+        assert world.runs["1-0"].ready_at == at("09:30")
+
+    @pytest.mark.parametrize("ending", ["failed", "timed_out", "cancelled", "lost"])
+    def test_one_that_was_closed_gets_a_new_run_of_its_slot(self, ending: str):
+        world = World()
+        world.add(every="1h", execution="at_most_once")
+        world.come("09:00")
+        world.claim()
+        world.end("1-0", ending)
+        world.go("09:05")
+
+        world.retry("1-0")
+
+        run = world.runs["1-1"]
+        assert (run.slot, run.ready_at, run.kind) == (at("09:00"), at("09:05"), "manual")
+        assert world.runs["1-0"].state == ending, "what was closed stays as it was"
+
+    def test_what_is_open_or_has_succeeded_is_refused(self):
+        world = World()
+        world.add(every="1h")
+        world.come("09:00")
+        with pytest.raises(WrongState, match="run 1-0 is queued; only one that has failed"):
+            world.retry("1-0")
+        world.claim()
+        with pytest.raises(WrongState, match="run 1-0 is running"):
+            world.retry("1-0")
+        world.end("1-0")
+        with pytest.raises(WrongState, match="run 1-0 is succeeded"):
+            world.retry("1-0")
+
+    def test_it_is_refused_as_a_manual_run_is(self):
+        world = World()
+        world.add(every="1h")
+        world.come("09:00")
+        world.claim()
+        world.end("1-0", "failed")
+        world.come("10:00")
+        with pytest.raises(Conflict, match="run 1-1 is queued and schedule"):
+            world.retry("1-0")
+        world.claim()
+        world.end("1-1")
+        world.pause(1)
+        with pytest.raises(WrongState, match="is paused; resume it first"):
+            world.retry("1-0")

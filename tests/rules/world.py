@@ -99,35 +99,34 @@ class World:
         self._commit(rules.pause(self._facts([identity]), self.now, **words))
 
     def resume(self, identity: int) -> None:
-        others = self.active_without(identity)
-        self._commit(rules.resume(self._facts([identity]), self.now, active=others))
+        self._commit(rules.resume(self._asked(identity), self.now))
 
     def edit(self, identity: int, **fields: Any) -> None:
         schedule = self.schedules[identity]
         changed = specification(schedule.key, self.now, **fields)
-        others = self.active_without(identity)
-        plans = rules.edit(self._facts([identity]), changed, self.now, active=others)
+        plans = rules.edit(self._asked(identity), changed, self.now)
         self._commit(plans, edited=True)
 
     def delete(self, identity: int) -> None:
         self._commit(rules.delete(self._facts([identity]), self.now))
 
     def run_now(self, identity: int) -> Run:
-        self.requests += 1
-        plans = rules.run_now(self._facts([identity]), self.now, self.requests)
+        plans = rules.run_now(self._asked(identity), self.now)
         self._commit(plans)
         return plans.plans[0].added[-1]
 
     def backfill(self, identity: int, start: str, until: str) -> int:
-        self.requests += 1
         schedule, low, high = self.schedules[identity], at(start), at(until)
-        facts = self._facts([identity])
-        self._commit(rules.backfill(facts, self.now, self.requests, start=low, until=high))
+        self._commit(rules.backfill(self._asked(identity), self.now, start=low, until=high))
         return rules.count_backfill(schedule, low, high)
 
     def cancel(self, run_id: str) -> None:
         run = self.runs[run_id]
         self._commit(rules.cancel_run(self._facts([run.schedule_id]), run, self.now))
+
+    def retry(self, run_id: str) -> None:
+        run = self.runs[run_id]
+        self._commit(rules.retry_run(self._asked(run.schedule_id), run, self.now))
 
     # What time does.
 
@@ -233,6 +232,12 @@ class World:
             if run.state in OPEN:
                 by_scope.setdefault(run.scope, []).append(run)
         return Facts(schedules, by_scope, self._gates(), self.limits, self.outage, self.pace)
+
+    def _asked(self, identity: int) -> Facts:
+        """The facts for what a person asks of one schedule."""
+        self.requests += 1
+        facts = self._facts([identity])
+        return facts._replace(active=self.active_without(identity), request=self.requests)
 
     def _gates(self) -> dict[str, Gate]:
         """Each with the end of its probe, if that was closed before it could tell."""

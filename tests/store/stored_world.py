@@ -127,8 +127,12 @@ class StoredWorld(World):
         due = {s.id for s in self.schedules.values() if (s.wake_at or self.now + 1) <= self.now}
         if len(plans.plans) == 1:
             (identity,) = known
-            scope = plans.plans[0].schedule.specification.scope(identity)
-            at_once(self.store.change_schedule(identity, decide, self.now, scope=scope))
+            wanted = plans.plans[0].schedule.specification
+            at_once(
+                self.store.edit_schedule(
+                    identity, lambda *_: wanted, lambda facts, _, now: decide(facts, now), self.now
+                )
+            )
         elif due == known:
             at_once(self.store.plan_due(self.now, EVERYTHING, decide))
         else:

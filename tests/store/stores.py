@@ -13,7 +13,7 @@ from quarterjack.rules import Limits, Run, Schedule, read_specification
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.values import Claim, NewSchedule
+from quarterjack.store.values import Asked, Claim, NewSchedule
 from quarterjack.times.instants import SECOND
 from rules.world import at
 from store.stored_world import SetClock
@@ -61,7 +61,8 @@ class Asking:
             key, said = each.key, each.specification
             return rules.create(identity, key, said, now, active=active, limits=limits)
 
-        return list(self(self.store.add_schedules(wanted, decide, now)))
+        asked = Asked("ada", "test", "create", limits=limits)
+        return list(self(self.store.add_schedules(wanted, decide, now, asked)))
 
     def plan(self, limit: int = 1000) -> Any:
         return self(self.store.plan_due(self.now, limit, rules.plan))

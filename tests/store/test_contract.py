@@ -218,7 +218,7 @@ class TestClaiming:
         ask.go("09:00")
         ask.plan()
         changed = new("nightly", ask.now, every="1h", payload={"n": 2}).specification
-        ask.change(identity, lambda facts, now: rules.edit(facts, changed, now, active=0))
+        ask.change(identity, lambda facts, now: rules.edit(facts, changed, now))
 
         (claim,) = ask.claim()
 
@@ -435,7 +435,7 @@ class TestSchedules:
         before = changes(ask)
 
         with pytest.raises(WrongState):
-            ask.change(identity, lambda facts, now: rules.resume(facts, now, active=0))
+            ask.change(identity, rules.resume)
 
         assert changes(ask) == before
 
@@ -445,7 +445,7 @@ class TestSchedules:
             changed = new("nightly", ask.now, every=hours, name=f"every {hours}").specification
             ask.change(
                 identity,
-                lambda facts, now, said=changed: rules.edit(facts, said, now, active=0),
+                lambda facts, now, said=changed: rules.edit(facts, said, now),
             )
 
         found = reads(ask).schedule("every 3h")
@@ -491,7 +491,7 @@ class TestDeclaring:
             active=active,
             limits=rules.Limits(),
         ),
-        edit=lambda facts, said, now, active: rules.edit(facts, said, now, active=active),
+        edit=rules.edit,
         delete=lambda facts, now: rules.delete(facts, now, though_running=True),
     )
 

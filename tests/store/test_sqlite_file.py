@@ -26,9 +26,10 @@ from quarterjack.store.sqlite_file import (
 )
 from quarterjack.store.steps import QUERIES
 
-FIRST = migrations()
-SECOND = Migration(2, "more", "create table more (id integer primary key);")
-THIRD = Migration(3, "still_more", "alter table more add column name text;")
+OURS = migrations()
+LATEST = OURS[-1].number
+NEXT = Migration(LATEST + 1, "more", "create table more (id integer primary key);")
+LATER = Migration(LATEST + 2, "still_more", "alter table more add column name text;")
 
 
 def made(folder: Path, name: str = "q.db") -> Path:
@@ -53,32 +54,34 @@ class TestSchema:
         assert self.columns(connection, "runs") == list(Run._fields)
 
     def test_a_fresh_one_equals_an_old_one_brought_up_to_date(self, tmp_path: Path):
-        fresh = open_database(
-            tmp_path / "fresh.db", now=0, create=True, steps=[*FIRST, SECOND, THIRD]
-        )
-        for steps in (FIRST, [*FIRST, SECOND]):
+        fresh = open_database(tmp_path / "fresh.db", now=0, create=True, steps=[*OURS, NEXT, LATER])
+        for steps in (OURS[:1], OURS, [*OURS, NEXT]):
             open_database(tmp_path / "old.db", now=0, create=True, steps=steps).close()
-        steps = [*FIRST, SECOND, THIRD]
+        steps = [*OURS, NEXT, LATER]
         old = open_database(tmp_path / "old.db", now=0, create=True, steps=steps)
 
         assert schema(old) == schema(fresh)
 
     def test_an_older_program_refuses_a_newer_database(self, tmp_path: Path):
         path = tmp_path / "q.db"
-        open_database(path, now=0, create=True, steps=[*FIRST, SECOND]).close()
+        open_database(path, now=0, create=True, steps=[*OURS, NEXT]).close()
 
-        with pytest.raises(StoreUnusable, match="it is at schema 2, this program knows 1; use the"):
+        with pytest.raises(
+            StoreUnusable, match=f"at schema {LATEST + 1}, this program knows {LATEST}; use the"
+        ):
             open_database(path, now=0, create=True)
 
     def test_a_newer_program_asks_before_it_upgrades_for_a_reader(self, tmp_path: Path):
         path = made(tmp_path)
 
-        with pytest.raises(StoreUnusable, match="it is at schema 1, this program needs 2; start"):
-            open_database(path, now=0, steps=[*FIRST, SECOND])
+        with pytest.raises(
+            StoreUnusable, match=f"at schema {LATEST}, this program needs {LATEST + 1}; start"
+        ):
+            open_database(path, now=0, steps=[*OURS, NEXT])
 
     def test_a_migration_that_was_changed_later_is_refused(self, tmp_path: Path):
         path = made(tmp_path)
-        other = [FIRST[0]._replace(text=FIRST[0].text + "-- changed")]
+        other = [OURS[0]._replace(text=OURS[0].text + "-- changed"), *OURS[1:]]
 
         with pytest.raises(StoreUnusable, match="its schema 1 is not ours"):
             open_database(path, now=0, create=True, steps=other)
@@ -87,10 +90,10 @@ class TestSchema:
     def test_a_migration_that_fails_leaves_the_old_schema(self, tmp_path: Path):
         path = made(tmp_path)
         before = schema(open_to_read(path))
-        broken = Migration(2, "broken", "create table more (id integer); create nonsense;")
+        broken = Migration(LATEST + 1, "broken", "create table more (id integer); create nonsense;")
 
         with pytest.raises(StoreUnusable):
-            open_database(path, now=0, create=True, steps=[*FIRST, broken])
+            open_database(path, now=0, create=True, steps=[*OURS, broken])
 
         assert schema(open_to_read(path)) == before
 

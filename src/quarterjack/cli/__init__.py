@@ -6,36 +6,33 @@ Every command that reads takes `--json`. Exit codes: 0 ok, 1 failed, 2 wrong usa
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
 from quarterjack import __version__
+from quarterjack.cli.lazy import LazyGroup
 
 COMMANDS = {
     "up": "up:up_command",
     "list": "stored:list_command",
     "show": "stored:show_command",
-    "runs": "stored:runs_group",
+    "add": "defined:add_command",
+    "edit": "defined:edit_command",
+    "rm": "asked:rm_command",
+    "pause": "asked:pause_command",
+    "resume": "asked:resume_command",
+    "run": "asked:run_command",
+    "backfill": "asked:backfill_command",
+    "runs": "runs:runs_group",
     "next": "when:next_command",
     "explain": "when:explain_command",
+    "audit": "stored:audit_command",
 }
-"""Where each one is; it is loaded when it is used, so that the others start fast."""
+"""Where each one is."""
 
 
-class _Commands(click.Group):
-    def list_commands(self, _context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[name].partition(":")
-        command: click.Command = getattr(import_module(f"{__name__}.{module}"), attribute)
-        return command
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="quarterjack")
 def commands() -> None:
     """Say when and what; every due slot becomes exactly one run."""

@@ -1,49 +1,29 @@
-"""`list`, `show` and `runs`: what is stored. They work on the database, and need no server."""
+"""`list`, `show` and `audit`: what is stored. They work on the database, and need no server."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from quarterjack.cli.printing import exit_on_error, print_json, print_styled, print_table
-from quarterjack.cli.world import World
-from quarterjack.config import database_url
-from quarterjack.rules import State
-from quarterjack.store.reads import PAGE, Reads
-from quarterjack.store.shown import attempt_json, passed_json, run_json, schedule_json
-from quarterjack.store.sqlite_file import path_of
+from quarterjack.cli.printing import print_json, print_table
+from quarterjack.cli.where import Database, on_database
+from quarterjack.store.reads import LAST, PAGE
+from quarterjack.store.shown import audit_json, passed_json, schedule_json
 
-_database = click.option("--database", metavar="URL", help="Where it is stored.")
-_json = click.option("--json", "as_json", is_flag=True, help="For programs.")
-_number = click.IntRange(0, 2**63 - 1)
-_limit = click.option("--limit", default=PAGE, show_default=True, type=click.IntRange(1, 10_000))
-
-
-def _looks(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that all of them share."""
-    return _database(_json(click.pass_obj(exit_on_error(command))))
-
-
-@contextmanager
-def _reads(world: World, database: str | None) -> Iterator[Reads]:
-    reads = Reads(path_of(database_url(database, world.environment)))
-    try:
-        yield reads
-    finally:
-        reads.close()
+NUMBER = click.IntRange(0, 2**63 - 1)
+limit_option = click.option(
+    "--limit", default=PAGE, show_default=True, type=click.IntRange(1, 10_000)
+)
 
 
 @click.command("list")
-@_looks
-@_limit
-@click.option("--after", default=0, type=_number, metavar="ID", help="Only those with a higher id.")
-def list_command(world: World, database: str | None, as_json: bool, limit: int, after: int) -> None:
+@on_database
+@limit_option
+@click.option("--after", default=0, type=NUMBER, metavar="ID", help="Only those with a higher id.")
+def list_command(database: Database, as_json: bool, limit: int, after: int) -> None:
     """List the schedules."""
-    with _reads(world, database) as reads:
+    with database.reading() as reads:
         found = [schedule_json(each) for each in reads.schedules(after, limit)]
     if as_json:
         print_json({"items": found})
@@ -61,24 +41,24 @@ def list_command(world: World, database: str | None, as_json: bool, limit: int, 
 
 @click.command("show")
 @click.argument("which")
-@_looks
-def show_command(world: World, which: str, database: str | None, as_json: bool) -> None:
+@on_database
+def show_command(database: Database, which: str, as_json: bool) -> None:
     """Show one schedule, by its id, key or name, and the slots that did not run."""
-    with _reads(world, database) as reads:
+    with database.reading() as reads:
         shown = schedule_json(reads.schedule(which))
         passed = [passed_json(row) for row in reads.passed(which)]
     if as_json:
         print_json(shown | {"passed": passed})
         return
     print_table(
-        [[name, _plain(value)] for name, value in shown.items() if value not in (None, {}, [])]
+        [[name, plain(value)] for name, value in shown.items() if value not in (None, {}, [])]
     )
     if passed:
         click.echo("\nslots that did not run")
         print_table([_slots(row) for row in passed])
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}: {each}" for name, each in value.items())
     return str(value)
@@ -89,77 +69,28 @@ def _slots(row: dict[str, Any]) -> list[str]:
     return [span, str(row["count"]), row["state"], row["meaning"]]
 
 
-@click.group("runs")
-def runs_group() -> None:
-    """List runs, show one, or print what it put out."""
-
-
-@runs_group.command("list")
+@click.command("audit")
 @click.argument("which", required=False)
-@_looks
-@_limit
-@click.option("--state", type=click.Choice([str(state) for state in State]))
-def list_runs(
-    world: World,
-    which: str | None,
-    database: str | None,
-    as_json: bool,
-    limit: int,
-    state: str | None,
+@on_database
+@limit_option
+@click.option("--before", default=LAST, type=NUMBER, metavar="ID", help="Only older ones.")
+def audit_command(
+    database: Database, which: str | None, as_json: bool, limit: int, before: int
 ) -> None:
-    """The latest runs, of one schedule or of all."""
-    with _reads(world, database) as reads:
-        found = [run_json(each) for each in reads.runs(which, state, limit)]
+    """Who asked for what, of one schedule or of all, and what it changed."""
+    with database.reading() as reads:
+        found = [audit_json(each) for each in reads.audit(which, before, limit)]
     if as_json:
         print_json({"items": found})
         return
     if not found:
-        click.echo("there are no runs")
+        click.echo("nobody has asked for anything")
         return
-    rows = [["RUN", "SCHEDULE", "STATE", "SLOT", "ATTEMPT", "WHY"]]
+    rows = [["ID", "AT", "BY", "THROUGH", "VERB", "SCHEDULE", "RUN", "WHAT CHANGED"]]
     for each in found:
-        why = each["reason"] or each["error"] or ""
-        attempt = str(each["attempt"])
-        rows.append([each["id"], each["schedule"], each["state"], each["slot"], attempt, why])
+        changed = {**(each["before"] or {}), **(each["after"] or {})}
+        became = plain({name: changed[name] for name in changed if name != "definition"})
+        schedule, run = str(each["schedule_id"]), each["run_id"] or "-"
+        who = [each["by"], each["origin"], each["verb"]]
+        rows.append([str(each["id"]), each["at"], *who, schedule, run, became])
     print_table(rows)
-
-
-@runs_group.command("show")
-@click.argument("run")
-@_looks
-def show_run(world: World, run: str, database: str | None, as_json: bool) -> None:
-    """One run, with the attempts before its last."""
-    with _reads(world, database) as reads:
-        found, attempts = reads.run(run)
-    shown = run_json(found)
-    earlier = [attempt_json(attempt) for attempt in attempts]
-    if as_json:
-        print_json(shown | {"attempts": earlier})
-        return
-    print_table(
-        [[name, _plain(value)] for name, value in shown.items() if value not in (None, {}, [])]
-    )
-    if earlier:
-        click.echo("\nearlier attempts")
-        rows = [
-            [str(e["attempt"]), e["ending"], e["finished_at"], e["error"] or ""] for e in earlier
-        ]
-        print_table(rows)
-
-
-@runs_group.command("logs")
-@click.argument("run")
-@_looks
-@click.option("--attempt", type=_number, help="Only of this attempt.")
-def show_logs(
-    world: World, run: str, database: str | None, as_json: bool, attempt: int | None
-) -> None:
-    """What a run has put out, as far as it is kept."""
-    with _reads(world, database) as reads:
-        data = reads.output(run, attempt)
-    if as_json:
-        print_json({"run": run, "output": data.decode(errors="replace")})
-    elif data:
-        sys.stdout.buffer.write(data)
-    else:
-        print_styled("it has put out nothing", "dim", to_stderr=True)

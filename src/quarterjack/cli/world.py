@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from quarterjack.control import Control
     from quarterjack.declare.declaration import Declaration
+
+T = TypeVar("T")
 
 
 class World(Protocol):
@@ -14,7 +17,23 @@ class World(Protocol):
 
     environment: Mapping[str, str]
 
+    @property
+    def user(self) -> str:
+        """Who is at the keyboard."""
+        ...
+
     def now(self) -> int: ...
+
+    def ask(
+        self,
+        database: str,
+        by: str,
+        asking: Callable[[Control], Coroutine[Any, Any, T]],
+        *,
+        create: bool = False,
+    ) -> T:
+        """Ask something of a database. `create` allows to make one where there is none."""
+        ...
 
     def up(self, declaration: Declaration, database: str, **options: Any) -> None:
         """Run the whole service until it is told to stop."""

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from quarterjack import rules
+from quarterjack.control import DECLARATION as ORIGIN
+from quarterjack.control import HOUSE_RULES, create_one
 from quarterjack.declare.declaration import Declaration
 from quarterjack.errors import Conflict, InvalidSpecification, Problems
-from quarterjack.rules import Facts, Limits, Plans, Schedule, Specification, Status, Unreadable
+from quarterjack.rules import Schedule, Specification, Status, Unreadable
 from quarterjack.rules.target import TARGET_FIELDS
 from quarterjack.store.contract import Store
-from quarterjack.store.values import DeclarationRules, Difference, NewSchedule, Stored
+from quarterjack.store.values import Asked, DeclarationRules, Difference, NewSchedule, Stored
 from quarterjack.telemetry.logs import log, told
 
-ORIGIN = "declaration"
 _MAY_HOLD_SECRETS = TARGET_FIELDS | {"payload"}
 """Of these the log says only that they changed."""
 
@@ -24,15 +25,18 @@ async def apply(
     store: Store, declaration: Declaration, now: int, *, only_missing: bool = False
 ) -> Difference:
     """Make the store equal to the declaration; or only add what is missing from it."""
-    limits = declaration.limits
+    owner, keys = declaration.settings.name, list(declaration.schedules)
     laws = DeclarationRules(
-        create=partial(_create, limits, now),
-        edit=partial(_edit, limits),
+        create=partial(create_one, declaration.house, now),
+        edit=rules.edit,
         delete=partial(rules.delete, though_running=True),
     )
-    owner, keys = declaration.settings.name, list(declaration.schedules)
     compare = partial(difference, declaration, now, only_missing=only_missing)
-    return await store.declare_schedules(owner, keys, compare, laws, now)
+    asked = Asked(owner, ORIGIN, "declare", limits=declaration.limits)
+    changes = await store.declare_schedules(owner, keys, compare, laws, now, asked)
+    if not only_missing:
+        await store.put_fact(HOUSE_RULES, declaration.house.to_text())
+    return changes
 
 
 def difference(
@@ -107,13 +111,3 @@ def _tell_changes(schedule: Schedule, wanted: Specification) -> None:
                 was = becomes = None
             facts = told(schedule=schedule.key, field=field, was=was, becomes=becomes)
             log.info("schedule changed %s", facts)
-
-
-def _create(limits: Limits, now: int, identity: int, new: NewSchedule, active: int) -> Schedule:
-    return rules.create(identity, new.key, new.specification, now, active=active, limits=limits)
-
-
-def _edit(
-    limits: Limits, facts: Facts, specification: Specification, now: int, active: int
-) -> Plans:
-    return rules.edit(facts._replace(limits=limits), specification, now, active=active)

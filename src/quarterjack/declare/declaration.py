@@ -15,11 +15,11 @@ from quarterjack.engine.worker import Seats
 from quarterjack.errors import Invalid, InvalidSpecification, Problems
 from quarterjack.rules import (
     AS_A_SETTING,
+    HouseRules,
     Limits,
     Retention,
     Specification,
     read_limits,
-    read_specification,
 )
 from quarterjack.rules.plain import plain_label, plain_text
 from quarterjack.store.sqlite_file import DURABILITIES
@@ -37,25 +37,18 @@ class Declaration(NamedTuple):
 
     path: Path
     settings: Settings
-    limits: Limits
+    house: HouseRules
     schedules: Mapping[str, Mapping[str, Any]]
     document: Document
 
+    @property
+    def limits(self) -> Limits:
+        return self.house.limits
+
     def specification(self, key: str, now: int | None) -> Specification:
         """One of its schedules; with `now` it is judged as a new one."""
-        settings = self.settings
-        defaults = dict(settings.defaults)
-        if settings.timezone is not None:
-            defaults.setdefault("timezone", settings.timezone)
         try:
-            return read_specification(
-                self.schedules[key],
-                key=key,
-                now=now,
-                preset=settings.preset,
-                defaults=defaults,
-                limits=self.limits,
-            )
+            return self.house.specification(self.schedules[key], key, now)
         except Invalid as error:
             line = self.document.line("schedules", key)
             raise error.within(f"{self.path}:{line}") from None
@@ -86,18 +79,39 @@ def read_declaration(path: Path) -> Declaration:
         if not isinstance(schedules, dict):
             raise _wrong("schedules", schedules, "is no mapping", "write a name, and fields below")
     settings = Settings(**{name: said[name] for name in said if name in Settings._fields})
-    limits = Limits()
     for check in (_check_words, _check_numbers):
         with problems:
             check(settings)
+    preset, limits = AS_A_SETTING.get(str(settings.preset), _NO_PRESET), Limits()
     with problems:
-        preset = AS_A_SETTING.get(str(settings.preset), _NO_PRESET)
         limits = read_limits(settings.limits, preset.get("limits", Limits()))
-    if problems.found:
-        raise InvalidSpecification(str(path), problems.found)
-    declaration = Declaration(path, settings, limits, schedules, document)
+    problems.refuse_if_any(str(path))
+    house = _house_rules(path, settings, limits)
+    declaration = Declaration(path, settings, house, schedules, document)
     _check_schedules(declaration)
     return declaration
+
+
+def _house_rules(path: Path, settings: Settings, limits: Limits) -> HouseRules:
+    """What its schedules share, with what the preset says of a whole service."""
+    preset, declared_only = (
+        AS_A_SETTING.get(str(settings.preset), _NO_PRESET),
+        settings.declared_only,
+    )
+    if declared_only is None:
+        declared_only = preset.get("declared_only", False)
+    defaults = dict(settings.defaults)
+    if settings.timezone is not None:
+        defaults.setdefault("timezone", settings.timezone)
+    return HouseRules(
+        name=settings.name,
+        file=str(path.absolute()),
+        preset=settings.preset,
+        defaults=defaults,
+        limits=limits,
+        queues=tuple(settings.queues),
+        declared_only=declared_only,
+    )
 
 
 def _check_words(settings: Settings) -> None:
@@ -107,6 +121,9 @@ def _check_words(settings: Settings) -> None:
             plain_text(getattr(settings, field), field)
     if settings.durability not in DURABILITIES:
         raise _wrong("durability", settings.durability, "is unknown", "use full or normal")
+    if not isinstance(settings.declared_only, bool | None):
+        reason = "is neither true nor false"
+        raise _wrong("declared_only", settings.declared_only, reason, "write true or false")
     if not isinstance(settings.defaults, dict):
         raise _wrong("defaults", settings.defaults, "is no mapping", "write fields and values")
     queues = settings.queues
@@ -146,16 +163,10 @@ def _retention(said: Mapping[str, Any]) -> Retention:
 def _check_schedules(declaration: Declaration) -> None:
     """All of them, before anything is changed."""
     problems = Problems(InvalidSpecification)
-    queues = declaration.settings.queues
     for key in declaration.schedules:
         with problems:
             plain_label(key, "schedule")
-            specification = declaration.specification(key, None)
-            if specification.queue not in queues:
-                remedy = f"use one of {', '.join(queues)}, or add it to queues"
-                raise _wrong(
-                    f'schedule "{key}": queue', specification.queue, "is not declared", remedy
-                )
+            declaration.specification(key, None)
     problems.refuse_if_any(str(declaration.path))
 
 

@@ -5,7 +5,8 @@ with `draft`, and `settle` (what becomes of a run after an attempt). Each policy
 `catch_up`, `windows`, `overlap`, `gate` (breaker and polls), `retry`, `execution`, `repeats`,
 `anchors`, `first_run`, `pause`, `limits`, `backfill`, `passing`, `retention`. `operations` says
 what a person may ask. `validation` makes a `specification` from what a person wrote, with
-`fields`, `target`, `plain`, `presets` and `combinations`. `forms` writes values as JSON; `words`
+`fields`, `target`, `plain`, `presets` and `combinations`; `amending` says some of it anew, and
+`house_rules` is what all of them share. `forms` writes values as JSON; `words`
 are closed lists.
 
 Promised: the same facts and `now` give the same decision; every slot in (cursor, now] becomes a run
@@ -13,6 +14,7 @@ or lies in a row with a reason; no plan is longer than its bounds, however long 
 """
 
 from quarterjack.rules.forms import to_json
+from quarterjack.rules.house_rules import HouseRules
 from quarterjack.rules.limits import (
     LOOK_NOTED_AFTER,
     Limits,
@@ -51,6 +53,7 @@ from quarterjack.rules.operations import (
     invalidate,
     pause,
     resume,
+    retry_run,
     run_now,
 )
 from quarterjack.rules.plan import plan
@@ -90,6 +93,7 @@ __all__ = [
     "RunEvent",
     "Schedule",
     "ScheduleEvent",
+    "HouseRules",
     "Settlement",
     "Settlements",
     "Specification",
@@ -113,6 +117,7 @@ __all__ = [
     "read_limits",
     "read_specification",
     "resume",
+    "retry_run",
     "run_now",
     "settle",
     "to_json",

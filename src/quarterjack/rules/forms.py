@@ -16,7 +16,7 @@ def to_json(value: object) -> Any:
     if isinstance(value, Specification):
         return value.to_json()
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: _field(name, getattr(value, name)) for name in value._fields}
+        return {name: field_json(name, getattr(value, name)) for name in value._fields}
     if isinstance(value, Mapping):
         return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -24,6 +24,7 @@ def to_json(value: object) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _field(name: str, value: Any) -> Any:
+def field_json(name: str, value: Any) -> Any:
+    """One field of a named tuple."""
     is_instant = name in _INSTANTS or name.endswith(("_at", "_until"))
     return to_text(value) if is_instant and type(value) is int else to_json(value)

@@ -207,6 +207,10 @@ class Facts(NamedTuple):
     pace: Pace = Pace()
     last_look: int | None = None
     """When the store was last looked at for what is due."""
+    active: int = 0
+    """For an operation: how many other schedules are active, or rest only until some instant."""
+    request: int = 0
+    """For an operation: the number of the request, which no other has."""
 
 
 class Plan(NamedTuple):
@@ -217,7 +221,7 @@ class Plan(NamedTuple):
     added: Sequence[Run] = ()
     passed: Sequence[PassedOver] = ()
     released: Sequence[Run] = ()
-    """Held ones, which are queued now."""
+    """Waiting ones, which may be claimed now: held ones, or one that need not wait to retry."""
     closed: Sequence[Run] = ()
     """Waiting ones, which never start. They may be another schedule's, of the same scope."""
     cancelled: Sequence[Run] = ()

@@ -19,6 +19,7 @@ from quarterjack.rules.plan import invalidated, plan_one
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.specification import Specification
 from quarterjack.rules.states import (
+    OPEN,
     RunEvent,
     ScheduleEvent,
     State,
@@ -58,9 +59,9 @@ def create(
     return schedule
 
 
-def edit(facts: Facts, specification: Specification, now: int, *, active: int) -> Plans:
+def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     """A new version. Only another recurrence, zone, bound or window plans anew, from now; for a
-    one-shot only another instant. `active` is as for `create`."""
+    one-shot only another instant."""
     commons, before = _up_to_now(facts, now)
     schedule = before.schedule
     moved = not schedule.specification.names_the_same_slots(specification)
@@ -75,7 +76,7 @@ def edit(facts: Facts, specification: Specification, now: int, *, active: int) -
     schedule = _enabled_as_declared(schedule, now)
     was_active = before.schedule.status is Status.ACTIVE
     if schedule.status is Status.ACTIVE and not was_active:
-        refuse_beyond_limit(active, facts.limits)
+        refuse_beyond_limit(facts.active, facts.limits)
     draft = Draft(woken(schedule, now), commons, now)
     _bring_along(draft, before.schedule)
     if schedule.status is Status.PAUSED and was_active:
@@ -107,13 +108,12 @@ def pause(
     return commons.results([_joined(before, draft.plan())])
 
 
-def resume(facts: Facts, now: int, *, active: int) -> Plans:
-    """Active again, and nothing is replayed; if the pause was over, from its end on. `active` is as
-    for `create`."""
+def resume(facts: Facts, now: int) -> Plans:
+    """Active again, and nothing is replayed; if the pause was over, from its end on."""
     (schedule,) = facts.schedules
     until = schedule.paused_until
     schedule = resumed(schedule, now if until is None else min(now, until))
-    refuse_beyond_limit(active, facts.limits)
+    refuse_beyond_limit(facts.active, facts.limits)
     return Commons(facts, now).results([Plan(schedule)])
 
 
@@ -131,9 +131,26 @@ def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
     return commons.results([_joined(before, draft.plan())])
 
 
-def run_now(facts: Facts, now: int, request: int) -> Plans:
+def run_now(facts: Facts, now: int) -> Plans:
     """One run at once, whatever window, breaker and guard say; it moves no slot. A slot that is due
     already goes first."""
+    return _run_at_once(facts, now, slot=now)
+
+
+def retry_run(facts: Facts, run: Run, now: int) -> Plans:
+    """A run that waits to be tried again does not wait any longer. One that was closed without
+    success stays as it is: a new run, asked for by a person, is for the same slot."""
+    if run.state is State.QUEUED and run.waits_to_retry:
+        (schedule,) = facts.schedules
+        ready = run._replace(ready_at=min(run.ready_at, now))
+        return Commons(facts, now).results([Plan(schedule, released=[ready])])
+    if run.state in OPEN or run.state is State.SUCCEEDED:
+        remedy = "only one that has failed, or never started, can be tried again"
+        raise WrongState(f"run {run.id} is {run.state}; {remedy}")
+    return _run_at_once(facts, now, slot=run.slot)
+
+
+def _run_at_once(facts: Facts, now: int, slot: int) -> Plans:
     commons, before = _up_to_now(facts, now)
     schedule = before.schedule
     if schedule.status in (Status.PAUSED, Status.INVALID):
@@ -150,7 +167,7 @@ def run_now(facts: Facts, now: int, request: int) -> Plans:
         remedy = "cancel some, or raise queue_limit"
         raise Conflict(f'schedule "{schedule.key}" has {full}; {remedy}')
     state = State.HELD if held else State.QUEUED
-    run = draft.new_run(schedule.planned_count, Kind.MANUAL, now, now, state, request)
+    run = draft.new_run(schedule.planned_count, Kind.MANUAL, slot, now, state, facts.request)
     draft.add([run])
     draft.schedule = schedule._replace(planned_count=run.number + 1, last_run_id=run.id)
     return commons.results([_joined(before, draft.plan())])
@@ -169,7 +186,7 @@ def count_backfill(schedule: Schedule, start: int, until: int) -> int:
     return slots.count(start - 1, until)
 
 
-def backfill(facts: Facts, now: int, request: int, *, start: int, until: int) -> Plans:
+def backfill(facts: Facts, now: int, *, start: int, until: int) -> Plans:
     """The slots in [start, until] are worked off by the planner, from now on."""
     (schedule,) = facts.schedules
     if schedule.status is not Status.ACTIVE:
@@ -185,7 +202,7 @@ def backfill(facts: Facts, now: int, request: int, *, start: int, until: int) ->
         remedy = "give a start, and an end that is neither before it nor to come"
         said = f"{to_text(start)} to {to_text(until)}"
         raise InvalidSpecification.because("backfill", said, "is no past range", remedy)
-    wanted = Backfill(request, start - 1, until)
+    wanted = Backfill(facts.request, start - 1, until)
     planned = Plan(schedule._replace(backfill=wanted, wake_at=now))
     return Commons(facts, now).results([planned])
 

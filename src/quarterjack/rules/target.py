@@ -58,7 +58,7 @@ _SHAPES = {
     "rq": _Shape("rq", dict, "rq: {function: app.work, queue: default}", {}),
     "celery": _Shape("celery", dict, "celery: {task: app.work, queue: default}", {}),
 }
-_NAMED_BY = {shape.kind: name for name, shape in _SHAPES.items()}
+NAMED_BY = {shape.kind: name for name, shape in _SHAPES.items()}
 TARGET_FIELDS = frozenset(_SHAPES) | {
     "target", *(field for shape in _SHAPES.values() for field in shape.beside)
 }  # fmt: skip
@@ -98,9 +98,9 @@ def _spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
         remedy = "say it in one place"
         raise InvalidSpecification.because("target", mapping, "stands beside another", remedy)
     kind = target.get("kind") if isinstance(target, dict) else None
-    name = _NAMED_BY.get(kind) if isinstance(kind, str) else None
+    name = NAMED_BY.get(kind) if isinstance(kind, str) else None
     if name is None:
-        remedy = f"write {{kind: ...}} with one of {', '.join(_NAMED_BY)}"
+        remedy = f"write {{kind: ...}} with one of {', '.join(NAMED_BY)}"
         raise InvalidSpecification.because("target", target, "is of no known kind", remedy)
     fields = {field: value for field, value in target.items() if field != "kind"}
     return fields if name in fields else {name: fields}

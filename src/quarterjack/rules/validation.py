@@ -29,10 +29,10 @@ from quarterjack.times.reading import read_whole_number
 from quarterjack.times.zones import zone_name
 
 _SECONDS_MAX = DURATION_MAX // SECOND
-_ALIASES = {"trigger_payload": "payload", "timeout_seconds": "timeout"}
-_WHEN = frozenset(NAMING_FIELDS).union(*(fields_beside(name) for name in NAMING_FIELDS)) - {"key"}
+ALIASES = {"trigger_payload": "payload", "timeout_seconds": "timeout"}
+WHEN = frozenset(NAMING_FIELDS).union(*(fields_beside(name) for name in NAMING_FIELDS)) - {"key"}
 _NO_DEFAULTS = TARGET_FIELDS | frozenset(NAMING_FIELDS) | {"preset", "created_at"}
-FIELDS = frozenset(READERS) | TARGET_FIELDS | _WHEN | {"preset"}
+FIELDS = frozenset(READERS) | TARGET_FIELDS | WHEN | {"preset"}
 """Every field that a schedule may have."""
 
 
@@ -86,7 +86,7 @@ def _said(mapping: object, what: str, problems: Problems) -> dict[str, Any]:
         return said
     for spelled, value in mapping.items():
         with problems:
-            field = _ALIASES.get(spelled, spelled) if isinstance(spelled, str) else spelled
+            field = ALIASES.get(spelled, spelled) if isinstance(spelled, str) else spelled
             if field not in FIELDS:
                 raise _unknown(field, value)
             if what == "defaults" and field in _NO_DEFAULTS:
@@ -114,7 +114,7 @@ def _read_recurrence(own: Mapping[str, Any], values: Mapping[str, Any], key: str
     """What a schedule says itself must fit its kind of recurrence; defaults may."""
     named = [name for name in NAMING_FIELDS if name in own]
     fitting = fields_beside(named[0]) if named else frozenset()
-    wanted = (_WHEN & own.keys()) | fitting
+    wanted = (WHEN & own.keys()) | fitting
     said = {name: value for name, value in values.items() if name in wanted}
     return parse(said, timezone=zone_name(values["timezone"]), key=key)
 

@@ -8,19 +8,23 @@ do twice, it does once, because every slot, attempt and chunk has an identity of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
 from quarterjack.rules import Horizons, Outcome, Plans, Retention, Run, Schedule
-from quarterjack.store import declaring, forgetting, verbs
+from quarterjack.store import asking, declaring, facts, forgetting, verbs
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Steps
 from quarterjack.store.values import (
+    Amend,
+    Asked,
     Chunk,
     Claimed,
     DecideDifference,
+    DecideEdit,
     DecideNew,
     DecidePlans,
+    DecideRun,
     DecideSettlements,
     DeclarationRules,
     Difference,
@@ -32,6 +36,7 @@ from quarterjack.store.values import (
     Planned,
     Rescued,
     Settled,
+    Which,
 )
 
 P = ParamSpec("P")
@@ -108,16 +113,56 @@ class Store(ABC):
         await self._do(verbs.add_output, chunks)
 
     async def add_schedules(
-        self, new: Sequence[NewSchedule], decide: DecideNew, now: int
+        self,
+        new: Sequence[NewSchedule],
+        decide: DecideNew,
+        now: int,
+        asked: Asked | None = None,
     ) -> Sequence[Schedule]:
         """All of them, or none if one is refused or a key is taken."""
-        return await self._do(verbs.add_schedules, self._known, new, decide, now)
+        return await self._do(asking.add_schedules, self._known, new, decide, now, asked)
 
     async def change_schedule(
-        self, schedule_id: int, decide: DecidePlans, now: int, *, scope: str | None = None
+        self, which: Which, decide: DecidePlans, now: int, asked: Asked | None = None
     ) -> Plans:
-        """Carry out what a person asks of one schedule. `scope` is that of its new version."""
-        return await self._do(verbs.change_schedule, self._known, schedule_id, decide, now, scope)
+        """Carry out what is decided for one schedule; who asked for it is noted."""
+        (plans,) = await self.change_schedules([which], decide, now, asked)
+        return plans
+
+    async def change_schedules(
+        self,
+        which: Iterable[Which],
+        decide: DecidePlans,
+        now: int,
+        asked: Asked | None = None,
+        *,
+        ignores_missing: bool = False,
+    ) -> Sequence[Plans]:
+        """The same for several, all or none; if one is refused, all refusals are told."""
+        change = asking.change_schedules
+        return await self._do(
+            change, self._known, which, decide, now, asked, ignores_missing=ignores_missing
+        )
+
+    async def edit_schedule(
+        self,
+        which: Which,
+        amend: Amend,
+        decide: DecideEdit,
+        now: int,
+        asked: Asked | None = None,
+    ) -> Plans:
+        """Give a schedule another definition, made from the one that it has at that moment."""
+        return await self._do(asking.edit_schedule, self._known, which, amend, decide, now, asked)
+
+    async def change_run(
+        self, run_id: str, decide: DecideRun, now: int, asked: Asked | None = None
+    ) -> Plans:
+        """Carry out what a person asks of one run."""
+        return await self._do(asking.change_run, self._known, run_id, decide, now, asked)
+
+    async def read_run(self, run_id: str) -> Run:
+        return await self._do(facts.read_run, run_id)
 
     async def declare_schedules(
         self,
@@ -126,14 +171,15 @@ class Store(ABC):
         difference: DecideDifference,
         rules: DeclarationRules,
         now: int,
+        asked: Asked | None = None,
     ) -> Difference:
         """Make the owner's schedules equal to a declaration, whole or not at all."""
         declare = declaring.declare_schedules
-        return await self._do(declare, self._known, owner, keys, difference, rules, now)
+        return await self._do(declare, self._known, owner, keys, difference, rules, now, asked)
 
     async def count_owned(self, owner: str) -> int:
         """How many schedules this owner has."""
-        return await self._do(verbs.count_owned, owner)
+        return await self._do(asking.count_owned, owner)
 
     async def take_notices(self, limit: int) -> Sequence[Notice]:
         """What people have not been told yet, oldest first."""
@@ -149,6 +195,13 @@ class Store(ABC):
         """Forget a small batch of what the rule allows to go."""
         known = self._known
         return await self._do(forgetting.forget, known, horizons, retention, old, surplus, now)
+
+    async def read_fact(self, name: str) -> str | None:
+        """What was noted under this name, if anything was."""
+        return await self._do(facts.read_fact, name)
+
+    async def put_fact(self, name: str, value: str) -> None:
+        await self._do(verbs.put_fact, name, value)
 
     async def note_zone_data(self, version: str, now: int) -> bool:
         """If it is another edition than before, every active schedule finds its slots anew."""

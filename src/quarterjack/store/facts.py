@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from quarterjack.errors import Conflict, NotFound, shown
 from quarterjack.rules import OPEN, Facts, Gate, Run, Schedule, Unreadable
 from quarterjack.store.rows import (
     gate_of,
@@ -17,8 +18,44 @@ from quarterjack.store.rows import (
 )
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Ask, Row, Steps
+from quarterjack.store.values import Which
 
 T = TypeVar("T")
+
+
+def read_row(which: Which) -> Steps[Row]:
+    """The row of a schedule: by id, by key, or by a name that is unambiguous."""
+    rows: list[Row] = []
+    text = str(which)
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        rows = yield Ask("schedule_by_id", (int(text),))
+    if isinstance(which, str):
+        rows = rows or (yield Ask("schedule_by_key", (which,)))
+        rows = rows or (yield Ask("schedules_by_name", (which,)))
+    if not rows:
+        raise NotFound(f"there is no schedule {shown(which)}; `quarterjack list` shows all")
+    if len(rows) > 1:
+        ids = ", ".join(str(row[0]) for row in rows)
+        raise Conflict(f"{shown(which)} is the name of the schedules {ids}; give an id or a key")
+    return rows[0]
+
+
+def read_run(run_id: str) -> Steps[Run]:
+    """One run, by the id that people know."""
+    try:
+        identities = [run_identity(run_id)]
+    except ValueError:
+        identities = []
+    rows = yield Ask("runs_by_ids", (identities,))
+    if not rows:
+        remedy = "`quarterjack runs list` shows the latest; a run is named as in 42-7"
+        raise NotFound(f"there is no run {shown(run_id)}; {remedy}")
+    return run_of(rows[0])
+
+
+def read_fact(name: str) -> Steps[str | None]:
+    rows = yield Ask("fact", (name,))
+    return rows[0][0] if rows else None
 
 
 def read_schedules(rows: Sequence[Row], specifications: Specifications) -> Steps[list[Schedule]]:

@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from quarterjack.clock import SystemClock
-from quarterjack.errors import Conflict, NotFound, shown
 from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
-from quarterjack.store.rows import from_json, passed_of, run_identity, run_of, stored_of
+from quarterjack.store.facts import read_row, read_run, read_schedules
+from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite_file import open_to_read
 from quarterjack.store.sqlite_thread import Operation, Walker
 from quarterjack.store.steps import Ask, Row, Steps
-from quarterjack.store.values import Stored
+from quarterjack.store.values import Audit, Stored
 
 P = ParamSpec("P")
 T = TypeVar("T")
 PAGE = 50
+LAST = 2**63 - 1
+"""After every number that was ever given."""
 
 
 class Found(NamedTuple):
@@ -76,6 +78,10 @@ class Reads:
         """The slots that did not run, and why; the newest first."""
         return self._do(_passed, which, limit)
 
+    def audit(self, which: str | None = None, before: int = LAST, limit: int = PAGE) -> list[Audit]:
+        """Who asked for what, the newest first: of one schedule, or of all."""
+        return self._do(_audit, which, before, limit)
+
     def _do(self, steps: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation("read", lambda: steps(*values, **named))
         self._walker.read(operation)
@@ -90,10 +96,10 @@ def _schedules(known: Specifications, after: int, limit: int) -> Steps[list[Foun
 
 
 def _found(known: Specifications, rows: Sequence[Row]) -> Steps[list[Found]]:
-    specifications = yield from known.read({(row[0], row[5]): row[1] for row in rows})
+    schedules = yield from read_schedules(rows, known)
     found = []
-    for row in rows:
-        stored = stored_of(row, specifications[row[0], row[5]])
+    for row, schedule in zip(rows, schedules, strict=True):
+        stored = stored_of(row, schedule)
         last = yield Ask("last_start", (row[0],))
         retry: list[Row] = []
         if stored.schedule.current_retry:
@@ -106,22 +112,8 @@ def _first(rows: Sequence[Row]) -> int | None:
     return rows[0][0] if rows else None
 
 
-def _row_of(which: str) -> Steps[Row]:
-    rows: list[Row] = []
-    if which.isascii() and which.isdigit() and len(which) < 19:
-        rows = yield Ask("schedule_by_id", (int(which),))
-    rows = rows or (yield Ask("schedule_by_key", (which,)))
-    rows = rows or (yield Ask("schedules_by_name", (which,)))
-    if not rows:
-        raise NotFound(f"there is no schedule {shown(which)}; `quarterjack list` shows all")
-    if len(rows) > 1:
-        ids = ", ".join(str(row[0]) for row in rows)
-        raise Conflict(f"{shown(which)} is the name of the schedules {ids}; give an id or a key")
-    return rows[0]
-
-
 def _schedule(known: Specifications, which: str) -> Steps[Found]:
-    row = yield from _row_of(which)
+    row = yield from read_row(which)
     (found,) = yield from _found(known, [row])
     return found
 
@@ -132,13 +124,12 @@ def _runs(
     if which is None:
         rows = yield Ask("list_runs", (state, limit))
     else:
-        schedule = yield from _row_of(which)
+        schedule = yield from read_row(which)
         rows = yield Ask("list_runs_of", (schedule[0], state, limit))
-    return (yield from _found_runs(known, rows))
+    return (yield from _found_runs(known, [run_of(row) for row in rows]))
 
 
-def _found_runs(known: Specifications, rows: Sequence[Row]) -> Steps[list[FoundRun]]:
-    runs = [run_of(row) for row in rows]
+def _found_runs(known: Specifications, runs: Sequence[Run]) -> Steps[list[FoundRun]]:
     owners = yield Ask("callers", (sorted({run.schedule_id for run in runs}),))
     keys = {owner[0]: owner[1] for owner in owners}
     versions = {(run.schedule_id, run.version): keys.get(run.schedule_id, "") for run in runs}
@@ -161,11 +152,9 @@ def _payload(specification: object) -> object:
 
 
 def _run(known: Specifications, run_id: str) -> Steps[tuple[FoundRun, list[Attempt]]]:
-    identity = _identity(run_id)
-    rows = yield Ask("runs_by_ids", ([identity],))
-    if not rows:
-        raise _no_run(run_id)
-    (found,) = yield from _found_runs(known, rows)
+    run = yield from read_run(run_id)
+    (found,) = yield from _found_runs(known, [run])
+    identity = run.schedule_id, run.number
     attempts = [_attempt(row) for row in (yield Ask("attempts_of", identity))]
     return found, attempts
 
@@ -177,25 +166,20 @@ def _attempt(row: Row) -> Attempt:
 
 
 def _output(run_id: str, attempt: int | None) -> Steps[bytes]:
-    schedule_id, number = _identity(run_id)
-    if not (yield Ask("runs_by_ids", ([[schedule_id, number]],))):
-        raise _no_run(run_id)
-    rows = yield Ask("output_of", (schedule_id, number, attempt))
+    run = yield from read_run(run_id)
+    rows = yield Ask("output_of", (run.schedule_id, run.number, attempt))
     return b"".join(data for (data,) in rows)
 
 
-def _identity(run_id: str) -> tuple[int, int]:
-    try:
-        return run_identity(run_id)
-    except ValueError:
-        raise _no_run(run_id) from None
-
-
-def _no_run(run_id: str) -> NotFound:
-    remedy = "`quarterjack runs list` shows the latest; a run is named as in 42-7"
-    return NotFound(f"there is no run {shown(run_id)}; {remedy}")
-
-
 def _passed(which: str, limit: int) -> Steps[list[PassedOver]]:
-    row = yield from _row_of(which)
+    row = yield from read_row(which)
     return [passed_of(list(each)) for each in (yield Ask("list_passed", (row[0], limit)))]
+
+
+def _audit(which: str | None, before: int, limit: int) -> Steps[list[Audit]]:
+    if which is None:
+        rows = yield Ask("list_audit", (before, limit))
+    else:
+        schedule = yield from read_row(which)
+        rows = yield Ask("list_audit_of", (schedule[0], before, limit))
+    return [audit_of(row) for row in rows]

@@ -25,7 +25,7 @@ from quarterjack.rules import (
     Unreadable,
 )
 from quarterjack.store.steps import Row
-from quarterjack.store.values import NewSchedule, Stored
+from quarterjack.store.values import Audit, NewSchedule, Stored
 from quarterjack.telemetry.events import Event
 
 # Looking a word up in a table costs a third of asking its class.
@@ -68,13 +68,17 @@ def spoiled_schedule_of(row: Row, error: Exception) -> Schedule:
     return schedule_of(blank, Unreadable(error))
 
 
-def stored_of(row: Row, specification: Specification | Unreadable) -> Stored:
-    return Stored(schedule_of(row, specification), *row[_EXTRAS : _EXTRAS + 5])
+def stored_of(row: Row, schedule: Schedule) -> Stored:
+    return Stored(schedule, *row[_EXTRAS : _EXTRAS + 5])
 
 
 def passed_of(values: list[Any]) -> PassedOver:
     *bounds, reason = values
     return PassedOver._make((*bounds, _REASON[reason]))
+
+
+def audit_of(row: Row) -> Audit:
+    return Audit._make((*row[:7], from_json(row[7]), from_json(row[8])))
 
 
 def new_schedule_row(schedule: Schedule, new: NewSchedule, now: int) -> Row:

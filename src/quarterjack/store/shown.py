@@ -7,6 +7,7 @@ from typing import Any
 from quarterjack.rules import Attempt, PassedOver, Specification, Unreadable
 from quarterjack.rules.target import TARGET_FIELDS
 from quarterjack.store.reads import Found, FoundRun
+from quarterjack.store.values import Audit
 from quarterjack.times import After, At, Cron, Every
 from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
 
@@ -161,6 +162,10 @@ def passed_json(row: PassedOver) -> dict[str, Any]:
         "reason": str(row.reason),
         "meaning": row.reason.meaning,
     }
+
+
+def audit_json(row: Audit) -> dict[str, Any]:
+    return row._asdict() | {"at": _text(row.at)}
 
 
 def _text(instant: int | None) -> str | None:

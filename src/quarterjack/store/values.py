@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from quarterjack.rules import (
     Ended,
     Facts,
     Gate,
+    Limits,
     Plans,
     Reason,
     Run,
@@ -91,6 +92,7 @@ class Notice(NamedTuple):
 
 class NewSchedule(NamedTuple):
     key: str
+    """Empty, if it is named after its id."""
     specification: Specification
     owner: str | None
     origin: str
@@ -119,6 +121,39 @@ class Stored(NamedTuple):
     deleted_at: int | None
 
 
+Which: TypeAlias = int | str
+"""A schedule: its id, or a text that is its id, its key, or a name that no other has."""
+DecideEdit: TypeAlias = Callable[[Facts, Specification, int], Plans]
+DecideRun: TypeAlias = Callable[[Facts, Run, int], Plans]
+Amend: TypeAlias = Callable[[Schedule, int], Specification]
+"""Another definition, made from the one that a schedule has."""
+
+
+class Asked(NamedTuple):
+    """Who asks, through which door and for what, under the limits of the service. `permit` raises
+    if it may not be asked of this schedule."""
+
+    by: str
+    origin: str
+    verb: str
+    permit: Callable[[Stored], None] = lambda _: None
+    limits: Limits = Limits()
+
+
+class Audit(NamedTuple):
+    """One request, and the fields that it changed."""
+
+    id: int
+    at: int
+    by: str
+    origin: str
+    verb: str
+    schedule_id: int | None
+    run_id: str | None
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
 DecideDifference: TypeAlias = Callable[[Sequence[Stored]], Difference]
 
 
@@ -142,5 +177,5 @@ class DeclarationRules(NamedTuple):
     """The rules by which a difference is carried out."""
 
     create: DecideNew
-    edit: Callable[[Facts, Specification, int, int], Plans]
+    edit: DecideEdit
     delete: DecidePlans

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from quarterjack.errors import Conflict, NotFound
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import (
     LOOK_NOTED_AFTER,
     Ended,
     Ending,
     Outcome,
-    Plans,
     Run,
     Schedule,
     State,
@@ -19,15 +17,19 @@ from quarterjack.rules import (
 )
 from quarterjack.store.carrying_out import (
     add_events,
-    add_specifications,
     carry_out_plans,
     carry_out_settlements,
     skip_orphans,
 )
-from quarterjack.store.facts import read_facts, read_gates, read_held_heads, read_schedules
+from quarterjack.store.facts import (
+    read_fact,
+    read_facts,
+    read_gates,
+    read_held_heads,
+    read_schedules,
+)
 from quarterjack.store.rows import (
     from_json,
-    new_schedule_row,
     planning_row,
     reason_of,
     run_of,
@@ -38,17 +40,15 @@ from quarterjack.store.values import (
     Chunk,
     Claim,
     Claimed,
-    DecideNew,
     DecidePlans,
     DecideSettlements,
     Leases,
-    NewSchedule,
     Notice,
     Planned,
     Rescued,
     Settled,
 )
-from quarterjack.telemetry.events import of_claims, of_new_schedules
+from quarterjack.telemetry.events import of_claims
 
 ANY_PRIORITY = 2**62
 """Higher than any that a schedule may have."""
@@ -267,67 +267,6 @@ def add_output(chunks: Sequence[Chunk]) -> Steps[None]:
     failpoint("output.written")
 
 
-def add_schedules(
-    specifications: Specifications, new: Sequence[NewSchedule], decide: DecideNew, now: int
-) -> Steps[Sequence[Schedule]]:
-    if not new:
-        return []
-    rows = yield Ask("taken_keys", ([each.key for each in new],))
-    if rows:
-        taken = ", ".join(f'"{key}"' for (key,) in rows[:5])
-        raise Conflict(f"the key {taken} is taken; use another, or delete that schedule first")
-    ((last,),) = yield Ask("take_numbers", (len(new), "schedules"))
-    ((active,),) = yield Ask("count_active")
-    made: list[Schedule] = []
-    for identity, each in enumerate(new, last - len(new) + 1):
-        made.append(decide(identity, each, active))
-        active += 1
-    rows = [new_schedule_row(made[i], each, now) for i, each in enumerate(new)]
-    yield Many("add_schedules", rows)
-    yield from add_specifications(made, specifications, now)
-    yield from add_events(of_new_schedules([each.key for each in made], now))
-    return made
-
-
-def count_owned(owner: str) -> Steps[int]:
-    ((count,),) = yield Ask("count_owned", (owner,))
-    return int(count)
-
-
-def change_schedule(
-    specifications: Specifications,
-    schedule_id: int,
-    decide: DecidePlans,
-    now: int,
-    scope: str | None,
-) -> Steps[Plans]:
-    rows = yield Ask("schedule_by_id", (schedule_id,))
-    if not rows:
-        raise NotFound(f"there is no schedule {schedule_id}; `quarterjack list` shows all")
-    (schedule,) = yield from read_schedules(rows, specifications)
-    return (yield from changed(specifications, schedule, decide, now, scope))
-
-
-def changed(
-    specifications: Specifications,
-    schedule: Schedule,
-    decide: DecidePlans,
-    now: int,
-    scope: str | None = None,
-) -> Steps[Plans]:
-    """One schedule after what a person decided; an operation sees all open runs."""
-    scopes = set() if scope is None else {scope}
-    if not isinstance(schedule.specification, Unreadable):
-        scopes.add(schedule.specification.scope(schedule.id))
-    facts = yield from read_facts([schedule], now, scopes=scopes)
-    plans = decide(facts, now)
-    yield from carry_out_plans(plans, {schedule.id: schedule}, specifications, now)
-    if plans.outage != facts.outage or plans.pace != facts.pace:
-        last_look = facts.last_look or now
-        yield Many("put_planning", [planning_row(last_look, plans.outage, plans.pace)])
-    return plans
-
-
 def take_notices(limit: int) -> Steps[Sequence[Notice]]:
     rows = yield Ask("unsent_notices", (limit,))
     return [Notice._make((*row[:3], from_json(row[3]), row[4])) for row in rows]
@@ -337,12 +276,16 @@ def mark_sent(notices: Sequence[Notice], now: int) -> Steps[None]:
     yield Many("mark_sent", [(now, notice.id) for notice in notices])
 
 
+def put_fact(name: str, value: str) -> Steps[None]:
+    yield Ask("put_fact", (name, value))
+
+
 def note_zone_data(version: str, now: int) -> Steps[bool]:
-    rows = yield Ask("fact", ("zone_data",))
-    if rows and rows[0][0] == version:
+    known = yield from read_fact("zone_data")
+    if known == version:
         return False
     yield Ask("put_fact", ("zone_data", version))
-    if not rows:
+    if known is None:
         return False
     yield Ask("wake_all", (now,))
     return True

@@ -1,3 +1,8 @@
+-- As far as it matters: up to a limit.
 select count(*)
-from schedules
-where deleted_at is null and (status = 'active' or paused_until is not null)
+from (
+    select 1
+    from schedules
+    where deleted_at is null and (status = 'active' or paused_until is not null)
+    limit $1
+)

@@ -1,0 +1,27 @@
+"""A group of commands, each loaded when it is used, so that the others start fast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+class LazyGroup(click.Group):
+    """`table` says in which file of this folder each command is, and what it is called there."""
+
+    def __init__(self, *args: Any, table: Mapping[str, str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._table = table
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(self._table)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in self._table:
+            return None
+        module, _, attribute = self._table[name].partition(":")
+        command: click.Command = getattr(import_module(f"quarterjack.cli.{module}"), attribute)
+        return command

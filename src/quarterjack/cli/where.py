@@ -1,0 +1,79 @@
+"""Where it is stored: the options of every command that works on a database, and that database."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from quarterjack.cli.printing import exit_on_error
+from quarterjack.cli.world import World
+from quarterjack.config import DATABASE_URL, Settings, database_url
+from quarterjack.store.reads import Reads
+from quarterjack.store.sqlite_file import path_of
+
+if TYPE_CHECKING:
+    from quarterjack.control import Control
+
+CONFIGURATION = Path("quarterjack.yaml")
+"""The configuration file that is meant if none is named."""
+T = TypeVar("T")
+
+
+class Database(NamedTuple):
+    """The one that a command works on; no server need run."""
+
+    world: World
+    url: str
+
+    def ask(
+        self, asking: Callable[[Control], Coroutine[Any, Any, T]], *, create: bool = False
+    ) -> T:
+        """Ask something as whoever is at the keyboard."""
+        return self.world.ask(self.url, self.world.user, asking, create=create)
+
+    @contextmanager
+    def reading(self) -> Iterator[Reads]:
+        reads = Reads(path_of(self.url))
+        try:
+            yield reads
+        finally:
+            reads.close()
+
+
+def on_database(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that all of them share; the command is handed the database."""
+
+    @functools.wraps(command)
+    def found(world: World, database: str | None, config: Path | None, **words: Any) -> None:
+        command(Database(world, _address(world, database, config)), **words)
+
+    shared = [
+        click.option("--json", "as_json", is_flag=True, help="For programs."),
+        click.option("--config", type=click.Path(path_type=Path), help="A file that names it."),
+        click.option("--database", metavar="URL", help="Where it is stored."),
+    ]
+    made: Callable[..., None] = click.pass_obj(exit_on_error(found))
+    for option in shared:
+        made = option(made)
+    return made
+
+
+def _address(world: World, database: str | None, config: Path | None) -> str:
+    """By the option, the environment, the file, or the default; a file that is named counts more
+    than the environment."""
+    if database is not None or (config is None and DATABASE_URL in world.environment):
+        return database_url(database, world.environment)
+    if config is None and not CONFIGURATION.exists():
+        return database_url(None, {})
+    return database_url(None, {}, _settings(config or CONFIGURATION))
+
+
+def _settings(config: Path) -> Settings:
+    from quarterjack.declare.declaration import read_declaration
+
+    return read_declaration(config).settings

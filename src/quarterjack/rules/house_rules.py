@@ -1,0 +1,65 @@
+"""House rules: what all schedules of a service share, whoever creates or edits them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from quarterjack.errors import Conflict, InvalidSpecification
+from quarterjack.rules.amending import amended
+from quarterjack.rules.limits import Limits
+from quarterjack.rules.specification import Specification
+from quarterjack.rules.validation import read_specification
+
+
+class HouseRules(NamedTuple):
+    """As the last start noted it; a database that no service has used yet has the defaults."""
+
+    name: str = "default"
+    file: str | None = None
+    preset: str | None = None
+    defaults: Mapping[str, Any] = {}
+    limits: Limits = Limits()
+    queues: Sequence[str] = ("default",)
+    declared_only: bool = False
+
+    def specification(self, mapping: Mapping[str, Any], key: str, now: int | None) -> Specification:
+        """A definition under the defaults of this service; with `now` it is judged as a new one."""
+        specification = read_specification(
+            mapping,
+            key=key,
+            now=now,
+            preset=self.preset,
+            defaults=self.defaults,
+            limits=self.limits,
+        )
+        if specification.queue not in self.queues:
+            remedy = f"use one of {', '.join(self.queues)}, or add it to queues"
+            raise InvalidSpecification.because(
+                f'schedule "{key}": queue', specification.queue, "is not declared", remedy
+            )
+        return specification
+
+    def amended(
+        self, specification: Specification, changes: Mapping[str, Any], key: str, now: int
+    ) -> Specification:
+        """The same definition with some fields said anew."""
+        return self.specification(amended(specification.to_json(), changes), key, now)
+
+    def refuse_if_declared_only(self, what: str) -> None:
+        if self.declared_only:
+            where = self.file or f'the declaration "{self.name}"'
+            raise Conflict(f"{what}: only {where} says what is scheduled here; change it there")
+
+    def to_text(self) -> str:
+        return json.dumps(self._replace(limits=self.limits._asdict())._asdict(), sort_keys=True)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_text(cls, text: str | None) -> HouseRules:
+        """What another version of the program noted beyond this is ignored."""
+        said = json.loads(text) if text else {}
+        known = {name: said[name] for name in cls._fields if name in said}
+        limits = {name: known.get("limits", {}).get(name) for name in Limits._fields}
+        read = Limits(**{name: each for name, each in limits.items() if each is not None})
+        return cls(**{**known, "limits": read})

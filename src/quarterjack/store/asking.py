@@ -1,0 +1,197 @@
+"""Asking: what people ask of schedules and runs. The decision, what it changes, and who asked for
+it are one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from quarterjack.errors import Conflict, NotFound, Refused
+from quarterjack.rules import Facts, Plans, Run, Schedule, Specification, Status, Unreadable
+from quarterjack.store.auditing import creation_row, request_row
+from quarterjack.store.carrying_out import add_events, add_specifications, carry_out_plans
+from quarterjack.store.facts import read_facts, read_row, read_run, read_schedules
+from quarterjack.store.rows import new_schedule_row, planning_row, stored_of
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.steps import Ask, Many, Row, Steps
+from quarterjack.store.values import (
+    Amend,
+    Asked,
+    DecideEdit,
+    DecideNew,
+    DecidePlans,
+    DecideRun,
+    NewSchedule,
+    Stored,
+    Which,
+)
+from quarterjack.telemetry.events import of_new_schedules
+
+
+def add_schedules(
+    specifications: Specifications,
+    new: Sequence[NewSchedule],
+    decide: DecideNew,
+    now: int,
+    asked: Asked | None,
+) -> Steps[Sequence[Schedule]]:
+    if not new:
+        return []
+    ((last,),) = yield Ask("take_numbers", (len(new), "schedules"))
+    active = yield from _count_active(asked)
+    made: list[Schedule] = []
+    for identity, each in enumerate(new, last - len(new) + 1):
+        made.append(decide(identity, each, active))
+        active += 1
+    yield from _refuse_taken(made)
+    rows = [new_schedule_row(made[i], each, now) for i, each in enumerate(new)]
+    yield Many("add_schedules", rows)
+    yield from add_specifications(made, specifications, now)
+    yield from add_events(of_new_schedules([each.key for each in made], now))
+    if asked is not None:
+        ((last,),) = yield Ask("take_numbers", (len(made), "requests"))
+        numbers = range(last - len(made) + 1, last + 1)
+        audit = [creation_row(*each, asked, now) for each in zip(numbers, made, strict=True)]
+        yield Many("add_audit", audit)
+    return made
+
+
+def _refuse_taken(made: Sequence[Schedule]) -> Steps[None]:
+    rows = yield Ask("taken_keys", ([each.key for each in made],))
+    if rows:
+        taken = ", ".join(f'"{key}"' for (key,) in rows[:5])
+        raise Conflict(f"the key {taken} is taken; use another, or delete that schedule first")
+
+
+def _count_active(asked: Asked | None, without: Schedule | None = None) -> Steps[int]:
+    """How many are active, as far as that is limited; but for this one."""
+    most = asked.limits.max_scheduled_jobs if asked is not None else 0
+    if not most:
+        return 0
+    is_counted = without is not None and _counts_as_active(without)
+    ((count,),) = yield Ask("count_active", (most + is_counted,))
+    return int(count) - is_counted
+
+
+def _counts_as_active(schedule: Schedule) -> bool:
+    """As the statement counts: active, or resting only until some instant."""
+    return schedule.status is Status.ACTIVE or schedule.paused_until is not None
+
+
+def change_schedules(
+    specifications: Specifications,
+    which: Iterable[Which],
+    decide: DecidePlans,
+    now: int,
+    asked: Asked | None,
+    *,
+    ignores_missing: bool = False,
+) -> Steps[Sequence[Plans]]:
+    refused: list[Refused] = []
+    rows: dict[int, Row] = {}
+    for each in which:
+        try:
+            row = yield from read_row(each)
+            rows[row[0]] = row
+        except NotFound as error:
+            refused += [] if ignores_missing else [error]
+    done = []
+    for _, row in sorted(rows.items()):
+        try:
+            stored = yield from _permitted(specifications, row, asked)
+            done.append((yield from changed(specifications, stored.schedule, decide, now, asked)))
+        except Refused as error:
+            refused.append(error)
+    if refused:
+        raise type(refused[0])("\n".join(map(str, refused)))
+    return done
+
+
+def edit_schedule(
+    specifications: Specifications,
+    which: Which,
+    amend: Amend,
+    decide: DecideEdit,
+    now: int,
+    asked: Asked | None,
+) -> Steps[Plans]:
+    row = yield from read_row(which)
+    stored = yield from _permitted(specifications, row, asked)
+    return (
+        yield from edited(
+            specifications, stored.schedule, amend(stored.schedule, now), decide, now, asked
+        )
+    )
+
+
+def change_run(
+    specifications: Specifications, run_id: str, decide: DecideRun, now: int, asked: Asked | None
+) -> Steps[Plans]:
+    run = yield from read_run(run_id)
+    (row,) = yield Ask("schedules_by_ids", ([run.schedule_id],))
+    stored = yield from _permitted(specifications, row, asked)
+    run = yield from read_run(run_id)  # as it is now that its schedule is locked
+
+    def of_this_run(facts: Facts, now: int) -> Plans:
+        return decide(facts, run, now)
+
+    return (yield from changed(specifications, stored.schedule, of_this_run, now, asked, run=run))
+
+
+def _permitted(specifications: Specifications, row: Row, asked: Asked | None) -> Steps[Stored]:
+    (schedule,) = yield from read_schedules([row], specifications)
+    stored = stored_of(row, schedule)
+    if asked is not None:
+        asked.permit(stored)
+    return stored
+
+
+def edited(
+    specifications: Specifications,
+    schedule: Schedule,
+    specification: Specification,
+    decide: DecideEdit,
+    now: int,
+    asked: Asked | None,
+) -> Steps[Plans]:
+    """One schedule under another definition; it sees the open runs of both scopes."""
+
+    def under_another(facts: Facts, now: int) -> Plans:
+        return decide(facts, specification, now)
+
+    scope = specification.scope(schedule.id)
+    return (yield from changed(specifications, schedule, under_another, now, asked, scope=scope))
+
+
+def changed(
+    specifications: Specifications,
+    schedule: Schedule,
+    decide: DecidePlans,
+    now: int,
+    asked: Asked | None,
+    *,
+    scope: str | None = None,
+    run: Run | None = None,
+) -> Steps[Plans]:
+    """One schedule after what was decided; an operation sees all open runs."""
+    scopes = set() if scope is None else {scope}
+    if not isinstance(schedule.specification, Unreadable):
+        scopes.add(schedule.specification.scope(schedule.id))
+    facts = yield from read_facts([schedule], now, scopes=scopes)
+    if asked is not None:
+        active = yield from _count_active(asked, without=schedule)
+        ((request,),) = yield Ask("take_numbers", (1, "requests"))
+        facts = facts._replace(limits=asked.limits, active=active, request=request)
+    plans = decide(facts, now)
+    yield from carry_out_plans(plans, {schedule.id: schedule}, specifications, now)
+    if plans.outage != facts.outage or plans.pace != facts.pace:
+        last_look = facts.last_look or now
+        yield Many("put_planning", [planning_row(last_look, plans.outage, plans.pace)])
+    if asked is not None:
+        row = request_row(facts.request, schedule, plans.plans[0], run, asked, now)
+        yield Many("add_audit", [row])
+    return plans
+
+
+def count_owned(owner: str) -> Steps[int]:
+    ((count,),) = yield Ask("count_owned", (owner,))
+    return int(count)

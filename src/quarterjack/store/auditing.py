@@ -1,0 +1,63 @@
+"""Auditing: what a request changed, field by field, as a row that stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from quarterjack.rules import Kind, Plan, Run, Schedule, Unreadable
+from quarterjack.rules.forms import field_json
+from quarterjack.store.rows import json_text
+from quarterjack.store.steps import Row
+from quarterjack.store.values import Asked
+
+_TOLD = ("status", "status_reason", "paused_by", "paused_until", "next_slot", "version", "backfill")
+"""What a person asks for may change these, beside the definition."""
+
+
+def creation_row(number: int, schedule: Schedule, asked: Asked, now: int) -> Row:
+    after = _whole(schedule)
+    return (number, now, asked.by, asked.origin, asked.verb, schedule.id, None, None, after)
+
+
+def request_row(
+    number: int, before: Schedule, plan: Plan, run: Run | None, asked: Asked, now: int
+) -> Row:
+    """`run` is the one that was asked for to change, if it was one."""
+    whose = (number, now, asked.by, asked.origin, asked.verb, before.id)
+    if plan.deleted:
+        return (*whose, None, _whole(before), None)
+    was, becomes = _differing(_told(before), _told(plan.schedule))
+    made = [each for each in plan.added if each.kind is Kind.MANUAL]
+    for each in (*made, *_found(run, plan)):
+        becomes |= {"run": each.id, "state": str(each.state)}
+        becomes |= {} if each.cancel is None else {"cancel": str(each.cancel)}
+    if run is not None:
+        was |= {"run": run.id, "state": str(run.state)}
+    run_id = made[0].id if made else run.id if run is not None else None
+    return (*whose, run_id, json_text(was or None), json_text(becomes or None))
+
+
+def _whole(schedule: Schedule) -> str:
+    """All that a person wrote; its definition is text already."""
+    is_lost = isinstance(schedule.specification, Unreadable)
+    definition = "null" if is_lost else schedule.specification.text
+    return f'{{"key":{json.dumps(schedule.key)},"definition":{definition}}}'
+
+
+def _told(schedule: Schedule) -> dict[str, Any]:
+    told = {name: field_json(name, getattr(schedule, name)) for name in _TOLD}
+    if isinstance(schedule.specification, Unreadable):
+        return told
+    return told | schedule.specification.to_json()
+
+
+def _differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    names = [name for name in before | after if before.get(name) != after.get(name)]
+    return tuple({name: side[name] for name in names if name in side} for side in (before, after))
+
+
+def _found(run: Run | None, plan: Plan) -> list[Run]:
+    """What became of this run."""
+    touched = (*plan.released, *plan.closed, *plan.cancelled)
+    return [each for each in touched if run is not None and each.id == run.id]

@@ -1,0 +1,310 @@
+"""What a person asks on the command line, of a database at rest and of a service that runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from crash.harness import House, wait_for
+from quarterjack.app import RealWorld
+from quarterjack.cli import commands
+from quarterjack.times.instants import SECOND, read_instant
+
+
+class Desk:
+    """A folder with a database, and somebody who types."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = folder / "quarterjack.db"
+
+    def run(self, *arguments: str, given: str | None = None) -> Result:
+        words = list(arguments)
+        at = words.index("--") if "--" in words else len(words)
+        words[at:at] = ["--database", f"sqlite:///{self.database}"]
+        return CliRunner().invoke(commands, words, obj=RealWorld(), input=given)
+
+    def said(self, *arguments: str, given: str | None = None) -> str:
+        result = self.run(*arguments, given=given)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    def json(self, *arguments: str, given: str | None = None) -> Any:
+        words = list(arguments)
+        at = words.index("--") if "--" in words else len(words)
+        return json.loads(self.said(*words[:at], "--json", *words[at:], given=given))
+
+    def refused(self, code: int, *arguments: str) -> str:
+        result = self.run(*arguments)
+        assert result.exit_code == code, result.output
+        return result.output
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def milliseconds_from_now(instant: str) -> int:
+    return (read_instant(instant, "test") - RealWorld().now()) // 1000
+
+
+class TestADatabaseAtRest:
+    def test_add_makes_the_database_and_says_when_it_runs(self, desk: Desk):
+        said = desk.said("add", "nightly", "--cron", "0 3 * * *", "--", "pg_dump", "app")
+
+        assert said.startswith("added: 1 nightly; next run ")
+        shown = desk.json("show", "nightly")
+        assert shown["target"] == {"kind": "command", "command": ["pg_dump", "app"]}
+        assert (shown["origin"], shown["user_uuid"]) == ("cli", RealWorld().user)
+
+    def test_add_answers_programs_as_the_api_does(self, desk: Desk):
+        answer = desk.json(
+            "add", "a", "--every", "5m", "--payload", '{"n": 1}', "--set", "max_retries=3",
+            "--set", 'tags=["x"]', "--", "true",
+        )  # fmt: skip
+
+        assert (answer["status"], answer["id"]) == ("ok", 1)
+        assert answer["next_run"] == answer["schedule"]["next_run"]
+        assert answer["schedule"]["payload"] == {"n": 1}
+        assert (answer["schedule"]["max_retries"], answer["schedule"]["tags"]) == (3, ["x"])
+
+    def test_many_are_added_from_a_file_or_none(self, desk: Desk):
+        one, other = {"key": "a", "every": "1h", "command": ["true"]}, {"every": "0h"}
+        desk.said("add", "--from", "-", given=json.dumps([one]))
+        lines = "\n".join(json.dumps({**one, "key": key}) for key in "bcd")
+        assert len(desk.json("add", "--from", "-", given=lines)["items"]) == 3
+
+        result = desk.run("add", "--from", "-", given=json.dumps([{**one, "key": "e"}, other]))
+
+        assert (result.exit_code, "number 2" in result.output) == (2, True)
+        assert [each["key"] for each in desk.json("list")["items"]] == ["a", "b", "c", "d"]
+
+    @pytest.mark.parametrize(
+        ("given", "told"),
+        [
+            ("nonsense", '-:1: "nonsense" is no JSON'),
+            ("[3]", "number 1: 3 is no schedule"),
+            ('{"every": "1h"}\n{', '-:2: "{" is no JSON'),
+        ],
+    )
+    def test_a_file_that_cannot_be_read_is_told(self, desk: Desk, given: str, told: str):
+        result = desk.run("add", "--from", "-", given=given)
+        assert (result.exit_code, told.replace("-:", "<stdin>:") in result.output) == (2, True)
+
+    def test_wrong_usage_is_told(self, desk: Desk):
+        desk.said("add", "a", "--every", "1h", "--", "true")
+        assert "FIELD=VALUE" in desk.refused(2, "add", "b", "--set", "x", "--", "true")
+        assert "say what should change" in desk.refused(2, "edit", "a")
+        result = desk.run("add", "b", "--from", "-", given="[]")
+        assert (result.exit_code, "leave the other fields out" in result.output) == (2, True)
+        desk.database.unlink()
+        assert "there is none" in desk.refused(1, "pause", "a")
+
+    def test_edit_changes_only_what_is_said(self, desk: Desk):
+        desk.said("add", "a", "--every", "1h", "--set", "max_retries=3", "--", "true")
+
+        assert "edited, now version 2: 1 a" in desk.said("edit", "a", "--every", "2h")
+        shown = desk.json("edit", "a", "--unset", "max_retries", "--", "false")
+
+        assert (shown["interval_seconds"], shown["max_retries"], shown["version"]) == (7200, 0, 3)
+        assert shown["target"]["command"] == ["false"]
+        told = desk.refused(1, "edit", "a", "--every", "3h", "--version", "2")
+        assert "is at version 3, not 2" in told
+
+    @pytest.mark.mission("P4")
+    def test_pause_clears_the_next_run_and_resume_counts_from_now(self, desk: Desk):
+        desk.said("add", "a", "--every", "1h", "--", "true")
+
+        paused = desk.json("pause", "a", "--reason", "repairs", "--until", "2h")
+        assert (paused["status"], paused["status_reason"]) == ("paused", "repairs")
+        assert (paused["next_run_at"], paused["paused_by"]) == (None, RealWorld().user)
+        assert 0 < milliseconds_from_now(paused["paused_until"]) <= 2 * 3_600_000
+        resumed = desk.json("resume", "a")
+
+        assert resumed["status"] == "active"
+        assert 3_590_000 < milliseconds_from_now(resumed["next_run_at"]) <= 3_600_000
+        assert "only a paused schedule can be resumed" in desk.refused(1, "resume", "a")
+        assert "paused until 2030-01-01T00:00:00Z: 1 a" in desk.said(
+            "pause", "a", "--until", "2030-01-01T00:00:00Z"
+        )
+
+    def test_several_are_deleted_or_none(self, desk: Desk):
+        for key in "abc":
+            desk.said("add", key, "--every", "1h", "--", "true")
+
+        assert 'no schedule "x"' in desk.refused(1, "rm", "a", "x")
+        assert desk.said("rm", "a", "b") == "deleted 1 a\ndeleted 2 b\n"
+        assert desk.json("rm", "c") == {"status": "deleted", "ids": [3]}
+        assert desk.json("list") == {"items": []}
+
+    def test_backfill_counts_first_and_does_nothing_without_yes(self, desk: Desk):
+        desk.said("add", "a", "--cron", "*/5 * * * *", "--", "true")
+        span = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-01T01:00:00Z"]
+
+        told = desk.refused(3, "backfill", "a", *span)
+        assert "13 slots of 1 a from 2026-01-01T00:00:00Z to 2026-01-01T01:00:00Z" in told
+        assert json.loads(desk.refused(3, "backfill", "a", *span, "--json")) == {
+            "status": "pending",
+            "slots": 13,
+        }
+        assert [row["verb"] for row in desk.json("audit")["items"]] == ["create"]
+        assert desk.json("backfill", "a", *span, "--yes") == {"status": "ok", "slots": 13}
+        assert "is filled up to" in desk.refused(1, "backfill", "a", *span, "--yes")
+        desk.said("add", "b", "--every", "1h", "--", "true")
+        assert "is no past range" in desk.refused(
+            2, "backfill", "b", "--from", span[3], "--to", span[1], "--yes"
+        )
+
+    def test_the_audit_says_who_asked_for_what(self, desk: Desk):
+        desk.said("add", "a", "--every", "1h", "--", "true")
+        desk.said("add", "b", "--every", "1h", "--", "true")
+        desk.said("pause", "a", "--reason", "repairs")
+
+        assert "status_reason: repairs" in desk.said("audit", "a")
+        items = desk.json("audit")["items"]
+        assert [(row["verb"], row["schedule_id"], row["origin"]) for row in items] == [
+            ("pause", 1, "cli"),
+            ("create", 2, "cli"),
+            ("create", 1, "cli"),
+        ]
+        assert {row["by"] for row in items} == {RealWorld().user}
+        assert len(desk.json("audit", "--before", "3", "--limit", "1")["items"]) == 1
+        assert "nobody has asked" in desk.said("audit", "--before", "0")
+
+    def test_the_configuration_file_says_where(
+        self, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        desk.said("add", "a", "--every", "1h", "--", "true")
+        file = tmp_path / "quarterjack.yaml"
+        file.write_text(json.dumps({"database": f"sqlite:///{desk.database}"}))
+        monkeypatch.delenv("QUARTERJACK_DATABASE_URL", raising=False)
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+
+        for folder, words in [(tmp_path, []), (elsewhere, ["--config", str(file)])]:
+            monkeypatch.chdir(folder)
+            result = CliRunner().invoke(commands, ["list", *words], obj=RealWorld())
+            assert (result.exit_code, "every hour" in result.output) == (0, True)
+        result = CliRunner().invoke(commands, ["list"], obj=RealWorld())
+        assert "database quarterjack.db: there is none" in result.output
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path)
+    yield house
+    house.end()
+
+
+class TestARunningService:
+    def test_notices_at_once_what_is_asked_of_its_database(self, house: House):
+        house.declare({"declared": {"every": "1h", "command": house.work(0)}})
+        process, desk = house.up(), Desk(house.folder)
+
+        run = desk.json("run", "declared")["run_id"]
+        wait_for(house.lines, 5, "it runs at once")
+        desk.said(
+            "add",
+            "slow",
+            "--every",
+            "1h",
+            "--",
+            sys.executable,
+            "-c",
+            "import time; time.sleep(60)",
+        )
+        desk.said("run", "slow")
+        wait_for(lambda: desk.json("runs", "show", "2-0")["state"] == "running", 10, "running")
+        told = desk.refused(1, "rm", "slow")
+
+        assert (run, "run 2-0 is running" in told) == ("1-0", True)
+        assert "must not run beside it" in desk.refused(1, "run", "slow")
+        assert desk.said("runs", "cancel", "2-0") == "stopping: 2-0\n"
+        wait_for(lambda: desk.json("runs", "show", "2-0")["state"] == "cancelled", 10, "stopped")
+        assert desk.said("runs", "retry", "2-0") == "to be tried: 2-1\n"
+        desk.json("runs", "cancel", "2-1")
+        wait_for(lambda: desk.json("runs", "show", "2-1")["state"] == "cancelled", 10, "stopped")
+        assert "it there" in desk.refused(1, "edit", "declared", "--every", "2h")
+        assert str(house.folder / "quarterjack.yaml") in desk.refused(1, "rm", "declared")
+        desk.said("rm", "slow")
+        house.stop(process)
+
+    @pytest.mark.mission("E5")
+    def test_a_paused_one_is_not_run_and_a_manual_run_moves_no_slot(self, house: House):
+        house.declare({"declared": {"cron": "0 3 1 1 *", "command": house.work(0)}})
+        process, desk = house.up(), Desk(house.folder)
+        before = desk.json("show", "declared")["next_run_at"]
+        assert desk.json("run", "declared")["status"] == "dispatched"
+        wait_for(lambda: desk.json("runs", "show", "1-0")["state"] == "succeeded", 10, "it ran")
+
+        assert desk.json("show", "declared")["next_run_at"] == before
+        assert desk.json("pause", "declared")["status"] == "paused"
+        assert "is paused; resume it first" in desk.refused(1, "run", "declared")
+        assert desk.json("resume", "declared")["next_run_at"] == before
+        house.stop(process)
+
+    @pytest.mark.mission("D11", "D12")
+    def test_one_shots_are_done_after_they_fired_over_a_restart_too(self, house: House):
+        house.declare({})
+        desk = Desk(house.folder)
+        process = house.up()
+        desk.said("add", "past", "--at", "2020-01-01T00:00:00Z", "--", *house.work(0))
+        wait_for(lambda: desk.json("show", "past")["status"] == "done", 10, "it fires at once")
+        house.stop(process)
+        process = house.up()
+        desk.said("add", "soon", "--after", "200ms", "--", *house.work(0))
+        wait_for(lambda: desk.json("show", "soon")["status"] == "done", 10, "it fires")
+        house.stop(process)
+
+        starts = [line.run for line in house.lines() if line.what == "start"]
+        assert starts == ["1-0", "2-0"], "each once"
+        shown = desk.json("show", "past")
+        assert shown["last_fired_at"] == "2020-01-01T00:00:00Z"
+        assert (shown["last_success_run_id"], shown["run_count"]) == ("1-0", 1)
+        assert (shown["next_run_at"], shown["last_success_at"] is None) == (None, False)
+
+    @pytest.mark.mission("P10")
+    def test_a_start_says_how_many_runs_a_crash_left_behind(self, house: House):
+        house.declare({"slow": {"every": "1h", "command": house.work(60), "first_run": "now"}})
+        process, desk = house.up(), Desk(house.folder)
+        desk.said("add", "paused", "--every", "100ms", "--", "true")
+        desk.said("pause", "paused")
+        wait_for(lambda: desk.json("runs", "show", "1-0")["state"] == "running", 10, "running")
+        process.kill()
+        process.wait(10)
+        lapsed = f"select 1 from runs where lease_until < {RealWorld().now() + 2 * SECOND}"
+        wait_for(lambda: house.query(lapsed), 5, "it was held")
+        until = house.query("select lease_until from runs where state = 'running'")[0][0]
+        wait_for(lambda: RealWorld().now() > until, 10, "its lease has lapsed")
+        before = desk.json("show", "paused")
+
+        again = house.up()
+
+        assert "recovered runs=1" in house.log()
+        assert desk.json("show", "paused") == before, "what rests is left alone"
+        wait_for(lambda: desk.json("runs", "show", "1-0")["attempt"] == 2, 10, "it goes on")
+        again.kill()
+
+    @pytest.mark.mission("E8")
+    def test_the_limits_of_the_file_hold_on_the_command_line(self, house: House):
+        house.declare(
+            {"one": {"every": "1h", "command": ["true"]}},
+            limits={"max_scheduled_jobs": 2, "max_consecutive_errors": 4},
+        )
+        house.stop(house.up())
+        desk = Desk(house.folder)
+
+        answer = desk.json("add", "two", "--every", "1h", "--", "true")
+
+        assert answer["schedule"]["policies"]["max_consecutive_errors"] == 4
+        told = desk.refused(1, "add", "three", "--every", "1h", "--", "true")
+        assert "max_scheduled_jobs is 2; pause or delete one, or raise the limit" in told
+        desk.said("pause", "one")
+        desk.said("add", "three", "--every", "1h", "--", "true")
+        assert "max_scheduled_jobs" in desk.refused(1, "resume", "one")

@@ -1,0 +1,579 @@
+"""What a person may ask, on the running engine: the answer, the rows, and who asked for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import pytest
+
+from engine.house import House, failing
+from quarterjack.control import HOUSE_RULES, Control, recover
+from quarterjack.errors import (
+    Conflict,
+    InvalidSpecification,
+    NotFound,
+    QuarterjackError,
+    WrongState,
+)
+from quarterjack.rules import HouseRules, Limits, Schedule, Status
+from quarterjack.store.reads import Found
+from quarterjack.store.rows import audit_of
+from quarterjack.store.shown import schedule_json
+from quarterjack.store.values import Audit, Stored
+from quarterjack.times.instants import HOUR, MINUTE, to_text
+from rules.world import at
+
+
+class Person:
+    """Somebody at the door of a house in which the engine runs."""
+
+    def __init__(self, house: House, rules: HouseRules = HouseRules(), by: str = "ada") -> None:  # noqa: B008
+        self.house = house
+        self._control = Control(house.store, by=by, origin="test", owner=by)
+        house.run(house.store.put_fact(HOUSE_RULES, rules.to_text()))
+
+    def __call__(self, verb: str, *what: Any, **words: Any) -> Any:
+        answer = self.house.run(getattr(self._control, verb)(*what, **words))
+        for name in ("planner", "worker"):
+            self.house.hint(name)
+        self.house.ask_leases()
+        return answer
+
+    def add(self, key: str = "nightly", **fields: Any) -> Schedule:
+        (made,) = self("create", {"key": key, "task": "work", **fields})
+        return made  # type: ignore[no-any-return]
+
+    def refused(self, verb: str, *what: Any, **words: Any) -> QuarterjackError:
+        """Why; and nothing has changed."""
+        before = dump(self.house)
+        with pytest.raises(QuarterjackError) as told:
+            self(verb, *what, **words)
+        assert dump(self.house) == before, "what is refused changes nothing"
+        return told.value
+
+
+def dump(house: House) -> list[Any]:
+    tables = ("schedules", "specifications", "runs", "passed", "gates", "audit", "events", "outbox")
+    return [house.table(table) for table in tables]
+
+
+def audit(house: House) -> list[Audit]:
+    return [audit_of(row) for row in house.table("audit")]
+
+
+def shown(house: House, schedule: Schedule) -> dict[str, Any]:
+    stored = Stored(schedule, None, "ada", "test", 0, None)
+    return schedule_json(Found(stored, None, None))
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    house = House()
+    yield house
+    house.close()
+
+
+@pytest.fixture
+def ada(house: House) -> Person:
+    return Person(house)
+
+
+class TestCreating:
+    def test_one_without_a_key_is_named_after_its_id(self, house: House, ada: Person):
+        ada.add("first", every="1h")
+
+        (made,) = ada("create", {"task": "work", "cron": "H 3 * * *"})
+
+        assert (made.id, made.key) == (2, "schedule-2")
+        assert house.schedule(2).specification.recurrence.to_json()["key"] == "schedule-2"
+
+    def test_who_created_it_is_recorded(self, house: House, ada: Person):
+        ada.add(every="1h")
+
+        (row,) = house.table("schedules")
+        assert row[28:30] == ("ada", "test")
+
+    def test_many_are_added_or_none_and_every_problem_is_told(self, ada: Person):
+        good = {"key": "good", "task": "work", "every": "1h"}
+        error = ada.refused(
+            "create",
+            good,
+            {"task": "work", "every": "0h"},
+            {"key": "c", "cron": "0 25 * * *"},
+            good,
+        )
+
+        assert (type(error), error.status) == (InvalidSpecification, 400)
+        for told in [
+            'number 2: schedule "new": every "0h" is too short',
+            'number 3: schedule "c": hour 25 is outside 0-23',
+            'number 3: schedule "c": target {} names nothing to do',
+            'key "good" is given twice; use another',
+        ]:
+            assert told in str(error)
+
+    def test_a_key_that_is_taken_is_a_conflict(self, ada: Person):
+        ada.add("nightly", every="1h")
+        new = {"task": "work", "every": "1h"}
+
+        error = ada.refused("create", {"key": "other", **new}, {"key": "nightly", **new})
+
+        assert (type(error), error.status) == (Conflict, 409)
+        assert 'the key "nightly" is taken; use another' in str(error)
+
+    @pytest.mark.parametrize(
+        ("key", "why"),
+        [("schedule-7", "is kept for others"), ("", "is no text"), (7, "is no text")],
+    )
+    def test_a_key_that_cannot_be_one_is_refused(self, ada: Person, key: object, why: str):
+        error = ada.refused("create", {"key": key, "task": "work", "every": "1h"})
+        assert why in str(error)
+
+    def test_the_defaults_and_queues_of_the_house_hold(self, house: House):
+        rules = HouseRules(defaults={"timezone": "Asia/Tokyo"}, queues=("default", "slow"))
+        ada = Person(house, rules)
+
+        made = ada.add("a", cron="0 9 * * *", queue="slow")
+        error = ada.refused("create", {"task": "work", "every": "1h", "queue": "other"})
+
+        assert to_text(made.next_slot) == "2026-11-17T00:00:00Z"
+        assert 'queue "other" is not declared; use one of default, slow' in str(error)
+
+    def test_what_another_program_noted_of_the_house_is_ignored(self):
+        said = json.loads(HouseRules(limits=Limits(max_catchup_runs=3)).to_text())
+        newer = json.dumps(said | {"colour": "red", "limits": said["limits"] | {"more": 1}})
+        assert HouseRules.from_text(newer).limits == Limits(max_catchup_runs=3)
+        assert HouseRules.from_text(None) == HouseRules()
+
+
+class TestEditing:
+    def test_only_what_is_said_changes_and_a_run_in_flight_keeps_its_version(
+        self, house: House, ada: Person
+    ):
+        ada.add(every="1h", max_retries=2, payload={"n": 1})
+        house.work = lambda call: house.sleep(30 * MINUTE)
+        house.go("09:00")
+
+        edited = ada("edit", "nightly", {"payload": {"n": 2}, "timeout_seconds": 30})
+
+        assert (edited.version, edited.specification.retry.retries_max) == (2, 2)
+        assert shown(house, edited)["timeout_seconds"] == 30
+        assert edited.next_slot == at("10:00"), "the slots stay as they are"
+        house.go("10:40")
+        assert [run.version for run in house.runs()] == [1, 2]
+        assert [call.payload for _, call in house.calls] == [{"n": 1}, {"n": 2}]
+
+    @pytest.mark.parametrize(
+        ("before", "changes", "kind"),
+        [
+            ({"cron": "0 3 * * *", "dst_gap": "skip"}, {"every": "2h"}, "every"),
+            ({"every": "1h", "anchor": "completion"}, {"cron": "0 3 * * *"}, "cron"),
+            ({"cron": "0 8 * * *", "first_run": "match"}, {"at": "2026-11-17T00:00:00Z"}, "at"),
+            ({"at": "2026-11-17T00:00:00Z"}, {"after": "5m"}, "after"),
+            ({"every": "1h"}, {"interval_seconds": 60}, "every"),
+        ],
+    )
+    def test_another_recurrence_takes_the_place_of_the_first(
+        self, ada: Person, before: dict[str, Any], changes: dict[str, Any], kind: str
+    ):
+        ada.add(**before)
+        edited = ada("edit", 1, changes)
+        assert shown(ada.house, edited)["schedule_type"] == kind
+
+    def test_another_target_takes_the_place_of_the_first(self, ada: Person):
+        ada("create", {"key": "p", "plugin": "echo", "every": "1h"})
+
+        assert ada("edit", "p", {"command": "sync"}).specification.target.fields == {
+            "plugin": "echo",
+            "command": "sync",
+        }
+        edited = ada("edit", "p", {"prompt": "hello", "model": "small"})
+        assert shown(ada.house, edited)["target"]["kind"] == "prompt"
+        edited = ada("edit", "p", {"model": None})
+        assert edited.specification.target.fields == {"prompt": "hello", "model": None, "opts": {}}
+
+    def test_null_goes_back_to_the_default(self, ada: Person):
+        ada.add(every="1h", max_retries=3, description="x")
+        edited = ada("edit", 1, {"max_retries": None, "description": None})
+        assert (edited.specification.retry.retries_max, edited.specification.description) == (
+            0,
+            None,
+        )
+
+    def test_who_read_an_older_version_is_told_so(self, ada: Person):
+        ada.add(every="1h")
+        ada("edit", 1, {"every": "2h"}, version=1)
+
+        error = ada.refused("edit", 1, {"every": "3h"}, version=1)
+
+        assert (type(error), error.status) == (Conflict, 409)
+        assert "is at version 2, not 1; look at it again" in str(error)
+
+    def test_what_cannot_be_read_changes_nothing(self, ada: Person):
+        ada.add(every="1h")
+        for changes, told in [
+            ({"every": "0h"}, "too short"),
+            ({"preset": "agent"}, "was spelled out"),
+            ({"nonsense": 1}, "is no field of a schedule"),
+            ({"delete_after_run": True}, "does not go with every hour"),
+        ]:
+            error = ada.refused("edit", 1, changes)
+            assert (error.status, told in str(error)) == (400, True), error
+
+    def test_a_new_instant_revives_one_that_is_done(self, house: House, ada: Person):
+        ada.add(at="2026-11-16T08:30:00Z")
+        house.go("09:00")
+        assert house.schedule().status is Status.DONE
+
+        ada("edit", 1, {"at": "2026-11-16T10:00:00Z"})
+        house.go("10:01")
+
+        assert house.slots() == [at("08:30"), at("10:00")]
+
+
+class TestStates:
+    @pytest.mark.mission("D11")
+    def test_state_tells_what_fired_what_succeeded_and_what_comes(self, house: House, ada: Person):
+        ada.add(every="1h")
+        house.work = lambda call: failing(call) if call.repeat_number else None
+        house.go("10:30")
+
+        state = shown(house, house.schedule())
+
+        assert {name: state[name] for name in ("last_fired_at", "last_success_at")} == {
+            "last_fired_at": "2026-11-16T10:00:00Z",
+            "last_success_at": "2026-11-16T09:00:00Z",
+        }
+        assert (state["last_success_run_id"], state["last_run_id"]) == ("1-0", "1-1")
+        assert (state["status"], state["next_run_at"]) == ("active", "2026-11-16T11:00:00Z")
+        (paused,) = ada("pause", "nightly", reason="repairs")
+        state = shown(house, paused)
+        assert (state["status"], state["status_reason"]) == ("paused", "repairs")
+        assert (state["paused_by"], state["next_run_at"]) == ("ada", None)
+
+    @pytest.mark.mission("D12")
+    def test_a_one_shot_is_done_after_it_fired_over_restarts_too(self, house: House, ada: Person):
+        ada.add("past", at="2026-11-15T00:00:00Z")
+        ada.add("soon", at="2026-11-16T09:00:00Z")
+        house.go("08:00")
+        assert house.started() == ["1-0"], "one in the past that never fired, fires at once"
+        house.go("09:00")
+        for _ in range(3):
+            house.restart()
+            house.go(house.clock.instant + HOUR)
+
+        assert house.started() == ["1-0", "2-0"]
+        assert {house.schedule(1).status, house.schedule(2).status} == {Status.DONE}
+        error = ada.refused("resume", "soon")
+        assert (type(error), error.status) == (WrongState, 400)
+
+    @pytest.mark.mission("P4")
+    def test_a_pause_clears_the_next_run_and_a_resume_counts_from_now(
+        self, house: House, ada: Person
+    ):
+        ada.add("busy", every="1h", queue="default", priority=5)
+        ada.add("waits", every="1h", jitter="30m", max_retries=3)
+        house.work = lambda call: failing(call) if call.key == "busy" else None
+        house.go("09:00")
+        assert house.states(2) == ["queued"], "its jitter lets it wait"
+        counted = house.schedule(1).error_count
+
+        _busy, waits = ada("pause", "busy", "waits")
+        house.go("10:45")
+
+        assert (waits.next_slot, house.states(2)) == (None, ["skipped: paused"])
+        assert [call.key for _, call in house.calls] == ["busy"], "nothing fired"
+        ada("resume", "busy", "waits")
+        resumed = house.schedule(1)
+        assert (resumed.next_slot, resumed.error_count) == (at("11:45"), counted)
+
+    def test_a_pause_until_some_instant_ends_by_itself(self, house: House, ada: Person):
+        ada.add(every="1h")
+        ada("pause", 1, until=at("10:30"))
+        house.go("11:30")
+
+        assert house.slots() == [at("11:30")]
+        error = ada.refused("pause", 1, until=at("09:00"))
+        assert (error.status, "has passed" in str(error)) == (400, True)
+
+    def test_several_are_paused_or_none(self, ada: Person):
+        ada.add("a", every="1h")
+        ada.add("b", every="1h")
+        ada("pause", "b")
+
+        error = ada.refused("pause", "a", "b", "c")
+
+        assert 'there is no schedule "c"' in str(error)
+        assert 'schedule "b" is paused' in str(error)
+
+    def test_what_is_not_there_is_not_found(self, ada: Person):
+        for verb in ("pause", "resume", "run", "delete"):
+            error = ada.refused(verb, "nobody")
+            assert (type(error), error.status) == (NotFound, 404)
+        for verb in ("cancel", "retry"):
+            for run in ("7-7", "nonsense", "7"):
+                assert type(ada.refused(verb, run)) is NotFound
+        assert type(ada.refused("edit", 7, {"every": "1h"})) is NotFound
+
+    def test_a_name_that_two_share_is_ambiguous(self, ada: Person):
+        for key in ("a", "b"):
+            ada.add(key, every="1h", name="Report")
+        error = ada.refused("run", "Report")
+        assert (error.status, "the name of the schedules 1, 2" in str(error)) == (409, True)
+
+
+class TestRuns:
+    @pytest.mark.mission("E5")
+    def test_a_manual_run_is_dispatched_and_moves_no_slot(self, house: House, ada: Person):
+        ada.add(cron="0 9 * * *", only_between="08:30-18:00")
+        house.go("08:10")
+
+        run = ada("run", "nightly")
+        house.go("08:11")
+
+        assert (run.id, house.started()) == ("1-0", ["1-0"])
+        assert house.schedule().next_slot == at("09:00")
+        house.go("09:01")
+        assert house.slots() == [at("08:10"), at("09:00")]
+
+    @pytest.mark.mission("E5")
+    def test_while_it_runs_it_is_neither_run_nor_deleted_and_while_it_rests_not_run(
+        self, house: House, ada: Person
+    ):
+        ada.add(every="1h")
+        house.work = lambda call: house.sleep(30 * MINUTE)
+        house.go("09:00")
+        for verb in ("run", "delete"):
+            error = ada.refused(verb, 1)
+            assert (type(error), error.status) == (Conflict, 409)
+            assert "run 1-0 is running (attempt 1, worker w1)" in str(error)
+        house.go("09:31")
+        ada("pause", 1)
+        error = ada.refused("run", 1)
+        assert (type(error), error.status) == (WrongState, 400)
+        assert str(error) == 'schedule "nightly" is paused; resume it first'
+
+        ada("delete", 1)
+
+        assert house.states() == ["succeeded"], "its history stays"
+        assert ada.add("nightly", every="1h").id == 2, "its key is free"
+
+    def test_what_is_deleted_together_goes_or_stays_together(self, house: House, ada: Person):
+        for key in ("a", "b"):
+            ada.add(key, every="1h")
+        house.work = lambda call: house.sleep(30 * MINUTE) if call.key == "b" else None
+        house.go("09:00")
+
+        error = ada.refused("delete", 1, 2, 77, ignores_missing=True)
+        assert (type(error), "run 2-0 is running" in str(error)) == (Conflict, True)
+        house.go("09:31")
+        assert len(ada("delete", 1, 2, 77, ignores_missing=True)) == 2
+
+    def test_a_run_that_waits_is_cancelled_and_one_that_runs_is_stopped(
+        self, house: House, ada: Person
+    ):
+        ada.add("slow", every="1h", if_running="queue")
+        house.work = lambda call: house.sleep(5 * HOUR)
+        house.go("10:00")
+        assert house.states() == ["running", "held"]
+
+        assert ada("cancel", "1-1").state == "cancelled"
+        assert ada("cancel", "1-0").cancel == "requested"
+        assert ada("cancel", "1-0").cancel == "requested", "once is enough"
+        house.go("10:01")
+
+        assert house.states() == ["cancelled: requested", "cancelled: requested"]
+        error = ada.refused("cancel", "1-0")
+        assert (type(error), error.status) == (WrongState, 400)
+
+    def test_a_run_that_waits_to_be_tried_again_is_tried_at_once(self, house: House, ada: Person):
+        ada.add(every="5h", max_retries=3, retry_delay="2h")
+        house.work = lambda call: failing(call) if call.attempt == 1 else None
+        house.go("13:30")
+        assert house.states() == ["queued"]
+
+        assert ada("retry", "1-0").id == "1-0"
+        house.go("13:31")
+
+        assert (house.states(), len(house.calls)) == (["succeeded"], 2)
+        error = ada.refused("retry", "1-0")
+        assert (type(error), "run 1-0 is succeeded" in str(error)) == (WrongState, True)
+
+    def test_one_that_has_failed_is_tried_by_a_new_run_of_the_same_slot(
+        self, house: House, ada: Person
+    ):
+        ada.add(every="1h")
+        house.work = lambda call: failing(call) if call.repeat_number == 0 else None
+        house.go("09:10")
+
+        again = ada("retry", "1-0")
+        house.go("09:11")
+
+        assert (again.id, again.slot, again.kind) == ("1-1", at("09:00"), "manual")
+        assert house.states() == ["failed", "succeeded"], "what was closed stays as it was"
+        assert house.schedule().next_slot == at("10:00")
+
+    def test_a_backfill_is_counted_first_and_worked_off(self, house: House, ada: Person):
+        ada.add(cron="0 * * * *", if_running="allow")
+
+        schedule, count = ada("backfill", 1, at("2026-11-15T00:00:00Z"), at("2026-11-15T11:30:00Z"))
+        house.go("08:01")
+
+        assert (count, len(house.calls), schedule.next_slot) == (12, 12, at("09:00"))
+        assert {run.request for run in house.runs()} == {2}, "that of its row in the audit"
+        error = ada.refused("backfill", 1, at("07:00"), at("18:00"))
+        assert (error.status, "is no past range" in str(error)) == (400, True)
+
+
+class TestTheAudit:
+    def test_says_who_when_what_was_and_what_became_of_it(self, house: House, ada: Person):
+        ada.add(every="1h", payload={"n": 1})
+        house.go("08:30")
+        Person(house, by="bob")("edit", 1, {"every": "2h", "payload": {"n": 2}})
+        ada("pause", 1, reason="repairs")
+
+        created, edited, paused = audit(house)
+
+        assert (created.by, created.verb, created.before) == ("ada", "create", None)
+        assert created.after is not None
+        assert created.after["definition"]["every"] == "1h"
+        assert (edited.by, edited.at, edited.schedule_id) == ("bob", at("08:30"), 1)
+        assert edited.before == {
+            "next_slot": "2026-11-16T09:00:00Z",
+            "version": 1,
+            "every": "1h",
+            "payload": {"n": 1},
+        }
+        assert edited.after == {
+            "next_slot": "2026-11-16T10:30:00Z",
+            "version": 2,
+            "every": "2h",
+            "payload": {"n": 2},
+        }
+        assert paused.after is not None
+        assert paused.after["status_reason"] == "repairs"
+
+    def test_has_a_row_for_every_verb_and_knows_its_run(self, house: House, ada: Person):
+        ada.add(every="1h")
+        house.work = failing
+        ada("run", 1)
+        house.go("08:01")
+        ada("retry", "1-0")
+        ada("cancel", "1-1")
+        ada("pause", 1)
+        ada("resume", 1)
+        ada("backfill", 1, at("07:00"), at("08:00"))
+        house.go("08:02")
+        ada("delete", 1)
+
+        rows = audit(house)
+
+        verbs = ["create", "run", "retry", "cancel", "pause", "resume", "backfill", "delete"]
+        assert [row.verb for row in rows] == verbs
+        assert [row.run_id for row in rows[1:4]] == ["1-0", "1-1", "1-1"]
+        assert rows[3].before == {"run": "1-1", "state": "queued"}
+        assert rows[3].after == {"run": "1-1", "state": "cancelled"}
+        assert (rows[7].after, (rows[7].before or {})["key"]) == (None, "nightly")
+        requests = {run.id: run.request for run in house.runs()}
+        assert (requests["1-0"], requests["1-1"]) == (rows[1].id, rows[2].id)
+
+    def test_cannot_be_changed(self, house: House, ada: Person):
+        ada.add(every="1h")
+        database = house.store._walker._connection
+        with pytest.raises(apsw.ConstraintError, match="what was written into the audit stays"):
+            database.execute("update audit set by = 'nobody'")
+
+
+class TestADeclaredHouse:
+    FILE = "/etc/quarterjack.yaml"
+
+    def declared(self, house: House) -> None:
+        house.add("declared", every="1h")
+        database = house.store._walker._connection
+        database.execute("update schedules set origin = 'declaration', owner = 'default'")
+
+    def test_what_is_declared_is_paused_and_run_but_neither_edited_nor_deleted(self, house: House):
+        ada = Person(house, HouseRules(file=self.FILE))
+        self.declared(house)
+        for verb, what in [("edit", (1, {"every": "2h"})), ("delete", (1,))]:
+            error = ada.refused(verb, *what)
+            assert (type(error), error.status) == (Conflict, 409)
+            assert str(error) == f'schedule "declared" is declared in {self.FILE}; {verb} it there'
+        ada("run", 1)
+        ada("pause", 1)
+
+    def test_of_another_declaration_only_the_name_is_known(self, house: House):
+        ada = Person(house, HouseRules(name="other", file=self.FILE))
+        self.declared(house)
+        assert 'is declared in the declaration "default"' in str(ada.refused("delete", 1))
+
+    def test_where_only_the_declaration_counts_nothing_is_asked_from_outside(self, house: House):
+        ada = Person(house, HouseRules(file=self.FILE, declared_only=True))
+        self.declared(house)
+        for verb, what in [
+            ("create", ({"task": "work", "every": "1h"},)),
+            ("edit", (1, {"every": "2h"})),
+            ("delete", (1,)),
+            ("pause", (1,)),
+            ("run", (1,)),
+        ]:
+            error = ada.refused(verb, *what)
+            assert (type(error), error.status) == (Conflict, 409), verb
+            assert f"only {self.FILE} says what is scheduled here" in str(error)
+
+
+class TestLimits:
+    @pytest.mark.mission("E8")
+    def test_no_more_than_max_scheduled_jobs_are_active(self, house: House):
+        ada = Person(house, HouseRules(limits=Limits(max_scheduled_jobs=3)))
+        new = {"task": "work", "every": "1h"}
+        ada("create", new, new)
+        error = ada.refused("create", new, new)
+        assert (type(error), error.status) == (Conflict, 409)
+        assert "max_scheduled_jobs is 3; pause or delete one, or raise the limit" in str(error)
+        ada("create", new)
+
+        ada("pause", 1)
+        ada("create", new)
+
+        assert "max_scheduled_jobs" in str(ada.refused("resume", 1))
+        ada("edit", 2, {"every": "2h"})
+        ada("delete", 2)
+        ada("resume", 1)
+
+    @pytest.mark.mission("E8")
+    def test_the_errors_after_which_a_schedule_pauses_are_those_of_the_house(self, house: House):
+        ada = Person(house, HouseRules(limits=Limits(max_consecutive_errors=2)))
+        ada.add(every="1m")
+        house.work = failing
+        house.go("09:00")
+
+        assert len(house.calls) == 2
+        assert house.schedule().status_reason == "consecutive_errors"
+
+
+class TestRecovering:
+    @pytest.mark.mission("P10")
+    def test_says_how_many_go_on_and_leaves_what_rests_alone(self, house: House, ada: Person):
+        for key in ("killed", "asleep", "paused", "done"):
+            ada.add(key, **({"at": "2026-11-16T08:30:00Z"} if key == "done" else {"every": "1h"}))
+        house.work = lambda call: house.sleep(HOUR) if call.key == "killed" else None
+        house.go("09:00")
+        ada("pause", "paused")
+        before = [house.schedule(identity) for identity in (3, 4)]
+        house.sleep_until("12:30")
+
+        def recovered() -> int:
+            return house.run(recover(house.store, Limits(), house.clock.instant))
+
+        assert recovered() == 2, "the attempt that was lost, and the newest slot of the other"
+        assert recovered() == 0, "it is safe to repeat"
+        assert [house.schedule(identity) for identity in (3, 4)] == before
+        house.restart()
+        house.work = lambda call: None
+        house.go("12:31")
+        assert house.states(1)[0] == "succeeded"
+        assert house.slots(2)[-1] == at("12:00")
