@@ -69,8 +69,8 @@ bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APSchedu
 bench-rules: .venv/ready  ## what it costs to plan and settle 10,000 schedules
 	@$(BIN)/python bench/rules.py
 
-bench-engine: .venv/ready  ## the store and the engine on this disk, beside the floor of SQLite
-	@$(BIN)/python bench/engine.py
+bench-engine: .venv-bench/ready  ## the engine on this disk, beside bare SQLite and APScheduler
+	@.venv-bench/bin/python -m bench.engine $(ARGS)
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
 	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)

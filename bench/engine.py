@@ -1,180 +1,212 @@
-"""What the store and the engine cost on this disk, interleaved with the bare floor of SQLite.
+"""What the store and the engine cost on this disk, beside bare SQLite and APScheduler 3.
 
-Each round: 10,000 schedules are added by the store's verb, their specifications read before; then
-all of them are due at once, and a node plans them, executes an asynchronous no-op for each and
-settles it. The floor writes rows of about the same size with bare statements, in the same batches.
-Every commit is durable; the median of an fdatasync stands below, for the disk decides what that
-costs. Figures are medians over the rounds.
+All take turns in each round, each measure in a process and with a database of its own; a figure is
+the median of the rounds, with the least and the most. Every commit is durable, and the median of an
+fdatasync of 4 KiB, taken right before each measure, stands beside. What takes long is done in the
+first rounds only. Prints a table in Markdown; what goes on is told on the way.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import gc
-import logging
-import os
-import statistics
-import tempfile
-import time
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import apsw
+from bench import ours, peers
+from bench.measuring import apart, fresh_folder, print_table, shown, sync_ms
 
-from quarterjack.clock import SystemClock
-from quarterjack.engine.node import Manner, Node
-from quarterjack.engine.worker import Seats
-from quarterjack.rules import Limits, Schedule, create, read_specification
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.values import NewSchedule
-from quarterjack.targets.task import TaskTarget
-from quarterjack.times.instants import HOUR, MINUTE
+OURS, FLOOR, PEER = "Quarterjack", "bare SQLite", "APScheduler 3"
+COUNT, SLOTS = 10_000, 100_000
+A_SECOND, SECONDS = 100, 20
 
-BATCH = 1000
-ADD_WANTED, DUE_WANTED, DUE_STRETCH = 0.2, 0.8, 0.5
+Measure = Callable[[Path], Sequence[float]]
 
 
-class Round(NamedTuple):
-    """Seconds, and how many statements a node asked for."""
+class Line(NamedTuple):
+    """One figure of a row: what it is, what is wanted, and how exactly it is shown."""
 
-    added: float
-    due: float
-    statements: int
-    floor_added: float
-    floor_due: float
-    sync: float
+    text: str
+    wanted: str = ""
+    digits: int = 2
 
 
-class Work:
-    """The no-op; it knows when it was done often enough."""
+class Row(NamedTuple):
+    """What is measured together."""
 
-    def __init__(self, count: int) -> None:
-        self._left = count
-        self.done = asyncio.Event()
+    name: str
+    lines: Sequence[Line]
+    measures: Mapping[str, Measure]
+    takes_long: bool = False
 
-    async def __call__(self) -> None:
-        self._left -= 1
-        if not self._left:
-            self.done.set()
-
-
-def sync_seconds(folder: Path) -> float:
-    descriptor = os.open(folder / "sync", os.O_CREAT | os.O_RDWR)
-    costs = []
-    for _ in range(50):
-        os.write(descriptor, b"x" * 4096)
-        begun = time.perf_counter()
-        os.fdatasync(descriptor)
-        costs.append(time.perf_counter() - begun)
-    os.close(descriptor)
-    return statistics.median(costs)
+    def without(self, contestant: str) -> Row:
+        left = {who: how for who, how in self.measures.items() if who != contestant}
+        return self._replace(measures=left)
 
 
-def floor(folder: Path, count: int) -> tuple[float, float]:
-    """As many bare inserts; then, in batches, the insert of a run, the update of its schedule, and
-    two updates of the run."""
-    database = apsw.Connection(str(folder / "floor.db"))
-    database.pragma("journal_mode", "wal")
-    database.pragma("synchronous", "full")
-    database.execute("create table schedules (id integer primary key, body text, wake_at integer)")
-    database.execute("create table runs (id integer primary key, state integer, body text)")
-    begun = time.perf_counter()
-    with database:
-        rows = ((number, "x" * 900, 0) for number in range(count))
-        database.executemany("insert into schedules values (?, ?, ?)", rows)
-    added = time.perf_counter() - begun
-    begun = time.perf_counter()
-    for start in range(0, count, BATCH):
-        numbers = range(start, min(start + BATCH, count))
-        with database:
-            runs = ((number, 0, "x" * 150) for number in numbers)
-            database.executemany("insert into runs values (?, ?, ?)", runs)
-            wakes = ((1, number) for number in numbers)
-            database.executemany("update schedules set wake_at = ? where id = ?", wakes)
-        for state in (1, 2):
-            with database:
-                states = ((state, number) for number in numbers)
-                database.executemany("update runs set state = ? where id = ?", states)
-    return added, time.perf_counter() - begun
+class Taken(NamedTuple):
+    """The figures of one contestant in one round."""
+
+    contestant: str
+    figures: Sequence[float]
+    sync_ms: float
 
 
-async def measured(folder: Path, count: int, seats: int) -> tuple[float, float, int]:
-    clock = SystemClock()
-    path = folder / "quarterjack.db"
-    store = SqliteStore(open_database(path, now=clock.now(), create=True), path, clock)
-    created = clock.now() - HOUR - MINUTE
-
-    def decide(identity: int, new: NewSchedule, active: int) -> Schedule:
-        key, specification = new.key, new.specification
-        return create(identity, key, specification, created, active=active, limits=Limits())
-
-    wanted = [_new(f"schedule-{number}", created) for number in range(count)]
-    gc.collect()
-    gc.freeze()
-    begun = time.perf_counter()
-    await store.add_schedules(wanted, decide, clock.now())
-    added = time.perf_counter() - begun
-    gc.collect()
-    gc.freeze()
-    work = Work(count)
-    manner = Manner(Seats("worker", count=seats))
-    node = Node(store, {"task": TaskTarget({"work": work})}, clock, manner)
-    before = store.statements
-    begun = time.perf_counter()
-    running = asyncio.create_task(node.run())
-    await work.done.wait()
-    node.stop()
-    await running  # nothing is left to be settled
-    due = time.perf_counter() - begun
-    statements = store.statements - before
-    await store.close()
-    settled = "select count(*) from runs where state = 'succeeded'"
-    ((succeeded,),) = apsw.Connection(str(path)).execute(settled)
-    assert succeeded == count, f"{succeeded} of {count} are settled"
-    gc.unfreeze()
-    return added, due, statements
+def measure(function: Callable[..., Any], *values: Any, **named: Any) -> Measure:
+    """In a process of its own, in the folder that it will be given."""
+    return lambda folder: apart(function, folder, *values, **named)
 
 
-def _new(key: str, now: int) -> NewSchedule:
-    specification = read_specification({"task": "work", "every": "1h"}, key=key, now=now)
-    assert specification.text  # written once, when it was validated
-    return NewSchedule(key, specification, None, "bench")
+def with_stored(function: Callable[..., Any], *values: Any) -> Measure:
+    """The same on a database with schedules that rest."""
+
+    def measured(folder: Path) -> Any:
+        apart(ours.store_resting, folder, COUNT)
+        return apart(function, folder, *values)
+
+    return measured
 
 
-def report(what: str, seconds: list[float], floors: list[float], wanted: str) -> None:
-    median, least = statistics.median(seconds), min(seconds)
-    bare = statistics.median(floors)
-    print(f"{what:<46}{median:>8.3f}{least:>8.3f}{bare:>8.3f}{median / bare:>7.1f} x{wanted:>16}")
+def idle(folder: Path) -> Sequence[float]:
+    """The engine alone, and beside it the whole program: neither does anything."""
+    places = folder / "alone", folder / "up"
+    for place in places:
+        place.mkdir()
+        apart(ours.store_resting, place, COUNT)
+    with ThreadPoolExecutor() as pool:
+        alone = pool.submit(apart, ours.idle, places[0], SECONDS)
+        whole = pool.submit(ours.idle_up, places[1], SECONDS)
+        spent, statements, _ = alone.result()
+        return spent, statements, whole.result()
+
+
+def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
+    of = f"start delay, {A_SECOND} schedules each second, {how}:"
+    asked = partial(measure, count=A_SECOND, seconds=SECONDS, spread=spread)
+    total = A_SECOND * SECONDS
+    return Row(
+        name,
+        [
+            Line(f"{of} p50, ms", f"{p50} + 2 fdatasync", 1),
+            Line(f"{of} p99, ms", f"{p99} + 2 fdatasync", 1),
+            Line(f"{of} ran of {total:,}", f"{total:,}", 0),
+        ],
+        {OURS: asked(ours.start_delays), PEER: asked(peers.apscheduler_delays)},
+        takes_long=True,
+    )
+
+
+ROWS = [
+    Row(
+        "add",
+        [Line(f"{COUNT:,} schedules added by the store's verb, s", "0.2")],
+        {
+            OURS: measure(ours.added_by_verb, COUNT),
+            FLOOR: measure(peers.floor_added, COUNT),
+            PEER: measure(peers.apscheduler_added, COUNT),
+        },
+    ),
+    Row(
+        "due",
+        [
+            Line(f"{COUNT:,} due at once: planned, executed, settled, s", "0.8, stretch 0.5"),
+            Line("the same: CPU s"),
+            Line("the same: statements, a batch counting as one", digits=0),
+        ],
+        {
+            OURS: measure(ours.due_at_once, COUNT),
+            FLOOR: measure(peers.floor_due, COUNT),
+            PEER: measure(peers.apscheduler_due, COUNT),
+        },
+    ),
+    Row(
+        "queue",
+        [
+            Line(f"backfill of {SLOTS:,} slots, asked for until settled, runs/s", "15,000", 0),
+            Line("the same: CPU s"),
+        ],
+        {OURS: measure(ours.backfilled, SLOTS), FLOOR: measure(peers.floor_queue, SLOTS)},
+        takes_long=True,
+    ),
+    delay("delay-spread", "spread over it", 4, 10, spread=True),
+    delay("delay-instant", "all at one instant", 10, 20, spread=False),
+    Row(
+        "idle",
+        [
+            Line(f"idle with {COUNT:,} stored, {SECONDS} s: the engine, CPU s", "0.01", 3),
+            Line("the same: statements", "0", 0),
+            Line("the same: all of `quarterjack up`, CPU s", "0.08", 3),
+        ],
+        {OURS: idle},
+        takes_long=True,
+    ),
+    Row(
+        "start",
+        [Line(f"`quarterjack up` with {COUNT:,} stored: from exec to ready, s", "0.4")],
+        {
+            OURS: with_stored(ours.cold_start),
+            PEER: measure(peers.apscheduler_cold_start, COUNT),
+        },
+    ),
+]
+
+
+def take_turns(rows: Sequence[Row], rounds: int, long_rounds: int) -> Mapping[str, list[Taken]]:
+    taken: dict[str, list[Taken]] = {row.name: [] for row in rows}
+    for number in range(max(rounds, long_rounds)):
+        for row in rows:
+            for contestant, measured in row.measures.items():
+                takes_long = row.takes_long or contestant == PEER
+                if number < (long_rounds if takes_long else rounds):
+                    taken[row.name].append(take(contestant, measured))
+                    figures = ", ".join(f"{each:.4g}" for each in taken[row.name][-1].figures)
+                    print(f"{number + 1} {row.name} {contestant}: {figures}", file=sys.stderr)
+    return taken
+
+
+def take(contestant: str, measured: Measure) -> Taken:
+    with fresh_folder() as folder:
+        sync = sync_ms(folder)
+        return Taken(contestant, measured(folder), sync)
+
+
+def table_rows(row: Row, taken: Sequence[Taken]) -> list[list[str]]:
+    """One for each line of the row."""
+    sync = shown([each.sync_ms for each in taken], 2)
+    rows = []
+    for place, line in enumerate(row.lines):
+        cells = [
+            shown(figures_of(contestant, place, taken), line.digits)
+            for contestant in (OURS, FLOOR, PEER)
+        ]
+        rows.append([line.text, *cells, line.wanted, sync])
+    return rows
+
+
+def figures_of(contestant: str, place: int, taken: Sequence[Taken]) -> list[float]:
+    mine = [each.figures for each in taken if each.contestant == contestant]
+    return [figures[place] for figures in mine if place < len(figures)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000)
+    names = [row.name for row in ROWS]
+    parser.add_argument(
+        "--only", nargs="+", metavar="ROW", default=names, help=f"{', '.join(names)}, or a prefix"
+    )
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seats", type=int, default=1000)
+    parser.add_argument("--long-rounds", type=int, default=3, help="of APScheduler, too")
+    parser.add_argument("--without-peer", action="store_true", help="leave APScheduler out")
     options = parser.parse_args()
-    logging.disable()
-    rounds: list[Round] = []
-    for _ in range(options.rounds):
-        with tempfile.TemporaryDirectory(dir=".") as name:
-            folder = Path(name)
-            bare = floor(folder, options.count)
-            ours = asyncio.run(measured(folder, options.count, options.seats))
-            rounds.append(Round(*ours, *bare, sync_seconds(folder)))
-
-    count = f"{options.count:,}"
-    print(f"{'seconds':<46}{'median':>8}{'least':>8}{'floor':>8}{'':>9}{'wanted':>16}")
-    added, floors = [each.added for each in rounds], [each.floor_added for each in rounds]
-    report(f"{count} schedules added by the store's verb", added, floors, f"{ADD_WANTED}")
-    due, floors = [each.due for each in rounds], [each.floor_due for each in rounds]
-    wanted = f"{DUE_WANTED} ({DUE_STRETCH})"
-    report(f"{count} due at once: planned, run, settled", due, floors, wanted)
-    statements = statistics.median(each.statements for each in rounds)
-    sync = statistics.median(each.sync for each in rounds)
-    print(f"statements of the node, a batch counting as one: {statements:.0f}")
-    print(f"fdatasync of 4 KiB, median: {sync * 1000:.2f} ms")
+    rows = [row for row in ROWS if row.name.startswith(tuple(options.only))]
+    if options.without_peer:
+        rows = [row.without(PEER) for row in rows]
+    taken = take_turns(rows, options.rounds, options.long_rounds)
+    head = ["", OURS, FLOOR, PEER, "wanted", "fdatasync, ms"]
+    print_table(head, [cells for row in rows for cells in table_rows(row, taken[row.name])])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+"""What the benchmarks of the engine share: how a thing is measured, and how figures are shown."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+
+class Delays(NamedTuple):
+    """How late work started after its slot, and how many of the slots were worked on."""
+
+    p50_ms: float
+    p99_ms: float
+    ran: int
+
+
+class Idle(NamedTuple):
+    """What doing nothing costs."""
+
+    cpu_seconds: float
+    statements: int
+    resident_mb: float
+
+
+@contextmanager
+def fresh_folder() -> Iterator[Path]:
+    """On the disk that we are on, for a folder in memory would flatter everybody."""
+    with TemporaryDirectory(dir=".", prefix="bench-") as name:
+        yield Path(name)
+
+
+def apart(measure: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    """In a process of its own, so that nothing of one measure is left for the next."""
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=fresh, initializer=logging.disable) as pool:
+        return pool.submit(_measured, measure, *values, **named).result()
+
+
+def _measured(measure: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    answer = measure(*values, **named)
+    return asyncio.run(answer) if isinstance(answer, Coroutine) else answer
+
+
+def sync_ms(folder: Path) -> float:
+    """The median of an fdatasync of 4 KiB: disks have good hours and bad ones."""
+    descriptor = os.open(folder / "sync", os.O_CREAT | os.O_RDWR)
+    costs = []
+    for _ in range(50):
+        os.write(descriptor, b"x" * 4096)
+        begun = time.perf_counter()
+        os.fdatasync(descriptor)
+        costs.append(time.perf_counter() - begun)
+    os.close(descriptor)
+    return statistics.median(costs) * 1000
+
+
+def cpu_seconds_of(process: int) -> float:
+    """What another process has used so far, all its threads together."""
+    # Linux has a clock for each process, and makes its number from the process's; `/proc` would
+    # tell the same in steps of 10 ms.
+    return time.clock_gettime((~process << 3) | 2)
+
+
+def resident_mb_of(process: int) -> float:
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def delays(seconds: Iterable[float]) -> Delays:
+    late = sorted(seconds)
+    if not late:
+        return Delays(math.nan, math.nan, 0)
+    p50, p99 = (late[int(len(late) * share)] * 1000 for share in (0.5, 0.99))
+    return Delays(p50, p99, len(late))
+
+
+def shown(values: Sequence[float], digits: int) -> str:
+    """The median, and between what the rounds lay."""
+    if not values:
+        return ""
+    median, least, most = (
+        f"{value:,.{digits}f}" for value in (statistics.median(values), min(values), max(values))
+    )
+    return median if least == most else f"{median} ({least} to {most})"
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    for row in (head, ["---"] * len(head), *rows):
+        print(f"| {' | '.join(row)} |", flush=True)

@@ -1,0 +1,281 @@
+"""What Quarterjack costs, each measure on a database of its own in the folder that it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from bench.measuring import Delays, Idle, cpu_seconds_of, delays, resident_mb_of
+from quarterjack import rules
+from quarterjack.clock import SystemClock
+from quarterjack.engine.node import Manner, Node
+from quarterjack.engine.worker import Seats
+from quarterjack.rules import Limits, Retention, Schedule, create, read_specification
+from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.values import NewSchedule
+from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
+
+CLOCK = SystemClock()
+SEATS = 1000
+KEEP_ALL = Retention(run_count=None)
+"""Else of the many runs of one schedule most would be forgotten while they are counted."""
+WARM_UP_SECONDS = 4
+"""After this, whatever a node looks at when it starts has been looked at."""
+
+Fields = Mapping[str, Any]
+Work = Callable[[], Awaitable[None]]
+
+
+def path_in(folder: Path) -> Path:
+    return folder / "quarterjack.db"
+
+
+@asynccontextmanager
+async def opened(folder: Path) -> AsyncIterator[SqliteStore]:
+    path = path_in(folder)
+    store = SqliteStore(open_database(path, now=CLOCK.now(), create=True), path, CLOCK)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def running(
+    store: SqliteStore, work: Work, retention: Retention = KEEP_ALL
+) -> AsyncIterator[Node]:
+    """A node; at the end it has settled all that it had begun."""
+    manner = Manner(Seats("worker", count=SEATS), retention=retention)
+    node = Node(store, {"task": TaskTarget({"work": work})}, CLOCK, manner)
+    freeze()
+    task = asyncio.create_task(node.run())
+    try:
+        yield node
+    finally:
+        node.stop()
+        await task
+
+
+def freeze() -> None:
+    """What was made before is kept out of the garbage collector's rounds, as `up` does."""
+    gc.collect()
+    gc.freeze()
+
+
+class Countdown:
+    """The no-op; it knows when it was done often enough."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+        self.over = asyncio.Event()
+
+    async def __call__(self) -> None:
+        self._left -= 1
+        if not self._left:
+            self.over.set()
+
+
+class Stopwatch:
+    """Seconds of the wall, and of the processor in all threads, since it was made."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def read(self) -> tuple[float, float]:
+        return time.perf_counter() - self._wall, time.process_time() - self._cpu
+
+
+def new_schedules(fields: Sequence[Fields], now: int, first: int = 0) -> list[NewSchedule]:
+    """One for each of these, read and judged, as the store's verb takes them."""
+    return [_new(f"schedule-{number}", each, now) for number, each in enumerate(fields, first)]
+
+
+def _new(key: str, fields: Fields, now: int) -> NewSchedule:
+    specification = read_specification({"task": "work", **fields}, key=key, now=now)
+    assert specification.text  # written once, when it was validated
+    return NewSchedule(key, specification, None, "bench")
+
+
+async def add(store: SqliteStore, new: Sequence[NewSchedule], now: int) -> Sequence[Schedule]:
+    def decide(identity: int, each: NewSchedule, active: int) -> Schedule:
+        return create(identity, each.key, each.specification, now, active=active, limits=Limits())
+
+    return await store.add_schedules(new, decide, now)
+
+
+def refuse_unless_settled(folder: Path, count: int) -> None:
+    settled = "select count(*) from runs where state = 'succeeded'"
+    ((succeeded,),) = apsw.Connection(str(path_in(folder))).execute(settled)
+    assert succeeded == count, f"{succeeded} of {count} are settled"
+
+
+async def added_by_verb(folder: Path, count: int) -> tuple[float]:
+    """Seconds to add schedules that were read before."""
+    now = CLOCK.now()
+    new = new_schedules([{"every": "1h"}] * count, now)
+    async with opened(folder) as store:
+        freeze()
+        begun = time.perf_counter()
+        await add(store, new, now)
+        return (time.perf_counter() - begun,)
+
+
+async def due_at_once(folder: Path, count: int) -> tuple[float, float, int]:
+    """Seconds until all are planned, executed and settled, and how much processor and how many
+    statements that took."""
+    created = CLOCK.now() - HOUR - MINUTE
+    async with opened(folder) as store:
+        await add(store, new_schedules([{"every": "1h"}] * count, created), created)
+        work, before = Countdown(count), store.statements
+        async with running(store, work):
+            watch = Stopwatch()
+            await work.over.wait()
+        seconds, cpu, statements = *watch.read(), store.statements - before
+    refuse_unless_settled(folder, count)
+    return seconds, cpu, statements
+
+
+async def backfilled(folder: Path, count: int) -> tuple[float, float]:
+    """Runs per second, from the request for so many slots until all are settled; CPU seconds."""
+    now = CLOCK.now()
+    fields = {"every": "1m", "if_running": "allow"}
+    async with opened(folder) as store:
+        (schedule,) = await add(store, new_schedules([fields], now), now)
+        until = schedule.anchor_at
+        asked = partial(rules.backfill, request=1, start=until - (count - 1) * MINUTE, until=until)
+        work = Countdown(count)
+        async with running(store, work) as node:
+            watch = Stopwatch()
+            await store.change_schedule(schedule.id, asked, CLOCK.now())
+            node.hint("planner")
+            await work.over.wait()
+        seconds, cpu = watch.read()
+    refuse_unless_settled(folder, count)
+    return count / seconds, cpu
+
+
+async def start_delays(folder: Path, count: int, seconds: int, *, spread: bool) -> Delays:
+    """Of schedules that fire once a second, evenly apart within it or all at one instant."""
+    async with opened(folder) as store:
+        begin = CLOCK.now() + 2 * SECOND
+        await add(store, each_second(count, begin, spread=spread), CLOCK.now())
+        lateness = Lateness(begin, begin + seconds * SECOND, count * seconds)
+        async with running(store, lateness):
+            await lateness.wait()
+    return delays(lateness.seconds)
+
+
+def each_second(count: int, begin: int, *, spread: bool) -> list[NewSchedule]:
+    apart = SECOND // count if spread else 0
+    starts = [to_text(begin + number * apart) for number in range(count)]
+    return new_schedules([{"every": "1s", "start_at": start} for start in starts], begin - SECOND)
+
+
+class Lateness:
+    """Work that notes how long after its slot it starts, for the slots in [begin, end)."""
+
+    def __init__(self, begin: int, end: int, count: int | None = None) -> None:
+        self._begin, self._end = begin, end
+        self._count = count
+        self._over = asyncio.Event()
+        self.seconds: list[float] = []
+
+    async def __call__(self) -> None:
+        now, slot = CLOCK.now(), current_call.get().slot
+        if self._begin <= slot < self._end:
+            self.seconds.append((now - slot) / SECOND)
+            if len(self.seconds) == self._count:
+                self._over.set()
+
+    async def wait(self) -> None:
+        """Until all were worked on; what has not started 2 s after the end counts as lost."""
+        latest = (self._end - CLOCK.now()) / SECOND + 2
+        try:
+            async with asyncio.timeout(latest):
+                await self._over.wait()
+        except TimeoutError:
+            pass
+
+
+async def store_resting(folder: Path, count: int, batch: int = 10_000) -> None:
+    """So many schedules that are not due for a year."""
+    now = CLOCK.now()
+    async with opened(folder) as store:
+        for first in range(0, count, batch):
+            fields = [{"every": "365d"}] * min(batch, count - first)
+            await add(store, new_schedules(fields, now, first), now)
+
+
+async def idle(folder: Path, seconds: float) -> Idle:
+    """Of this process, with a node on the database that is in the folder."""
+    async with opened(folder) as store, running(store, Countdown(0)):
+        await asyncio.sleep(WARM_UP_SECONDS)
+        statements, begun = store.statements, time.process_time()
+        await asyncio.sleep(seconds)
+        spent, asked = time.process_time() - begun, store.statements - statements
+        return Idle(spent, asked, resident_mb_of(os.getpid()))
+
+
+@contextmanager
+def up(folder: Path) -> Iterator[tuple[int, float]]:
+    """`quarterjack up` on the database that is in the folder: its process, and after how many
+    seconds it was ready."""
+    declared = folder / "quarterjack.yaml"
+    declared.write_text("name: bench\n")
+    port = _free_port()
+    program = Path(sys.executable).with_name("quarterjack")
+    url = f"sqlite:///{path_in(folder)}"
+    command = [str(program), "up", str(declared), "--database", url, "--port", str(port)]
+    begun = time.perf_counter()
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            while not _is_ready(port):
+                assert process.poll() is None, "`quarterjack up` has ended"
+                time.sleep(0.002)
+            yield process.pid, time.perf_counter() - begun
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port)) as asking:
+            asking.sendall(b"GET /readyz HTTP/1.1\r\n\r\n")
+            return asking.recv(1000).startswith(b"HTTP/1.1 200 ")
+    except OSError:
+        return False
+
+
+def cold_start(folder: Path) -> tuple[float]:
+    """Seconds from the start of the program until it is ready."""
+    with up(folder) as (_, seconds):
+        return (seconds,)
+
+
+def idle_up(folder: Path, seconds: float) -> float:
+    """CPU seconds of the whole program."""
+    with up(folder) as (process, _):
+        time.sleep(WARM_UP_SECONDS)
+        begun = cpu_seconds_of(process)
+        time.sleep(seconds)
+        return cpu_seconds_of(process) - begun
