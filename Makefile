@@ -14,7 +14,7 @@ HITS ?= 3
 KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine fuzz oracle crash properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -61,7 +61,7 @@ check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/lint-imports --no-logo | tail -n 3
 	@$(BIN)/pytest -q -p no:cacheprovider tests/tidy
 
-bench: bench-times bench-rules bench-engine  ## every benchmark
+bench: bench-times bench-rules bench-engine bench-scale  ## every benchmark
 
 bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APScheduler and celery
 	@.venv-bench/bin/python bench/times.py
@@ -71,6 +71,9 @@ bench-rules: .venv/ready  ## what it costs to plan and settle 10,000 schedules
 
 bench-engine: .venv-bench/ready  ## the engine on this disk, beside bare SQLite and APScheduler
 	@.venv-bench/bin/python -m bench.engine $(ARGS)
+
+bench-scale: .venv/ready  ## a million schedules that rest, and a million old runs to forget
+	@$(BIN)/python -m bench.scale $(ARGS)
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
 	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)

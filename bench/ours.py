@@ -171,45 +171,38 @@ async def backfilled(folder: Path, count: int) -> tuple[float, float]:
 
 async def start_delays(folder: Path, count: int, seconds: int, *, spread: bool) -> Delays:
     """Of schedules that fire once a second, evenly apart within it or all at one instant."""
+    begin = CLOCK.now() + 2 * SECOND
+    end = begin + seconds * SECOND
+    lateness = Lateness()
     async with opened(folder) as store:
-        begin = CLOCK.now() + 2 * SECOND
         await add(store, each_second(count, begin, spread=spread), CLOCK.now())
-        lateness = Lateness(begin, begin + seconds * SECOND, count * seconds)
         async with running(store, lateness):
-            await lateness.wait()
-    return delays(lateness.seconds)
+            await asyncio.sleep((end - CLOCK.now()) / SECOND + 1)
+    return lateness.within(begin, end)
 
 
 def each_second(count: int, begin: int, *, spread: bool) -> list[NewSchedule]:
     apart = SECOND // count if spread else 0
     starts = [to_text(begin + number * apart) for number in range(count)]
-    return new_schedules([{"every": "1s", "start_at": start} for start in starts], begin - SECOND)
+    fields = [{"every": "1s", "start_at": start} for start in starts]
+    return [
+        _new(f"each-second-{number}", each, begin - SECOND) for number, each in enumerate(fields)
+    ]
 
 
 class Lateness:
-    """Work that notes how long after its slot it starts, for the slots in [begin, end)."""
+    """Work that notes how long after its slot it starts."""
 
-    def __init__(self, begin: int, end: int, count: int | None = None) -> None:
-        self._begin, self._end = begin, end
-        self._count = count
-        self._over = asyncio.Event()
-        self.seconds: list[float] = []
+    def __init__(self) -> None:
+        self._noted: list[tuple[int, float]] = []
 
     async def __call__(self) -> None:
         now, slot = CLOCK.now(), current_call.get().slot
-        if self._begin <= slot < self._end:
-            self.seconds.append((now - slot) / SECOND)
-            if len(self.seconds) == self._count:
-                self._over.set()
+        self._noted.append((slot, (now - slot) / SECOND))
 
-    async def wait(self) -> None:
-        """Until all were worked on; what has not started 2 s after the end counts as lost."""
-        latest = (self._end - CLOCK.now()) / SECOND + 2
-        try:
-            async with asyncio.timeout(latest):
-                await self._over.wait()
-        except TimeoutError:
-            pass
+    def within(self, begin: int, end: int) -> Delays:
+        """Of the slots in [begin, end)."""
+        return delays(late for slot, late in self._noted if begin <= slot < end)
 
 
 async def store_resting(folder: Path, count: int, batch: int = 10_000) -> None:

@@ -165,7 +165,7 @@ async def apscheduler_delays(folder: Path, count: int, seconds: int, *, spread: 
             when = {"seconds": 1, "start_date": start, **LEAVE_NOTHING_OUT}
             scheduler.add_job(work, "interval", id=key, args=[key], **when)
         scheduler.resume()
-        await asyncio.sleep((end - datetime.now(UTC)).total_seconds() + 2)
+        await asyncio.sleep((end - datetime.now(UTC)).total_seconds() + 1)
     return delays(late for slot, late in lateness(slots, STARTED) if slot < end.timestamp())
 
 
