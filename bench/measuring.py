@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -96,5 +97,6 @@ def shown(values: Sequence[float], digits: int) -> str:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    for row in (head, ["---"] * len(head), *rows):
+    """A row as soon as it is there, for some take minutes."""
+    for row in chain((head, ["---"] * len(head)), rows):
         print(f"| {' | '.join(row)} |", flush=True)
