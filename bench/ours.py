@@ -12,15 +12,14 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from bench.measuring import Delays, Idle, cpu_seconds_of, delays, resident_mb_of
-from quarterjack import rules
 from quarterjack.clock import SystemClock
+from quarterjack.control import Control
 from quarterjack.engine.node import Manner, Node
 from quarterjack.engine.worker import Seats
 from quarterjack.rules import Limits, Retention, Schedule, create, read_specification
@@ -135,6 +134,18 @@ async def added_by_verb(folder: Path, count: int) -> tuple[float]:
         return (time.perf_counter() - begun,)
 
 
+async def added_through_control(folder: Path, count: int) -> tuple[float]:
+    """Seconds to add schedules from what a person wrote: read, judged, stored and audited."""
+    wanted = [
+        {"key": f"nightly-{number}", "task": "work", "every": "1h"} for number in range(count)
+    ]
+    async with opened(folder) as store:
+        freeze()
+        begun = time.perf_counter()
+        await Control(store, by="bench", origin="bench").create(*wanted)
+        return (time.perf_counter() - begun,)
+
+
 async def due_at_once(folder: Path, count: int) -> tuple[float, float, int]:
     """Seconds until all are planned, executed and settled, and how much processor and how many
     statements that took."""
@@ -156,12 +167,11 @@ async def backfilled(folder: Path, count: int) -> tuple[float, float]:
     fields = {"every": "1m", "if_running": "allow"}
     async with opened(folder) as store:
         (schedule,) = await add(store, new_schedules([fields], now), now)
-        until = schedule.anchor_at
-        asked = partial(rules.backfill, request=1, start=until - (count - 1) * MINUTE, until=until)
-        work = Countdown(count)
+        until, work = schedule.anchor_at, Countdown(count)
+        control = Control(store, by="bench", origin="bench")
         async with running(store, work) as node:
             watch = Stopwatch()
-            await store.change_schedule(schedule.id, asked, CLOCK.now())
+            await control.backfill(schedule.id, until - (count - 1) * MINUTE, until)
             node.hint("planner")
             await work.over.wait()
         seconds, cpu = watch.read()
