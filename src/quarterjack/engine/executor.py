@@ -39,12 +39,14 @@ class Attempting:
     """An attempt under way."""
 
     __slots__ = (
-        "cause", "claim", "has_begun", "has_ended", "outcome", "output", "run", "task", "timer",
+        "cause", "claim", "has_begun", "has_ended", "key", "outcome", "output", "run", "task",
+        "timer",
     )  # fmt: skip
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.run = claim.run
+        self.key = (claim.run.id, claim.run.attempt)
         self.output = Output(claim.run)
         self.cause: Cause | None = None
         self.task: asyncio.Task[None]
@@ -122,7 +124,7 @@ class Executor:
     def _call(self, attempting: Attempting) -> Call:
         run, specification, key, last_success_at, owner = attempting.claim
         return Call(
-            run.id,
+            attempting.key[0],
             run.schedule_id,
             key,
             specification.name,

@@ -166,16 +166,17 @@ class Worker:
         return await self._store.claim_runs(worker, queues, seats, now + lease, now)
 
     def _start(self, claim: Claim) -> None:
-        run = claim.run
-        older = self.running.get((run.id, run.attempt - 1))
-        after = [] if older is None else [older.task]
-        self.running[run.id, run.attempt] = self._executor.start(claim, after)
+        attempt = claim.run.attempt
+        older = self.running.get((claim.run.id, attempt - 1)) if attempt > 1 else None
+        attempting = self._executor.start(claim, [] if older is None else [older.task])
+        self.running[attempting.key] = attempting
         failpoint("launch.after")
         if log.isEnabledFor(logging.INFO):
-            log.info("started %s", told(run=run.id, schedule=claim.key, attempt=run.attempt))
+            facts = told(run=attempting.key[0], schedule=claim.key, attempt=attempt)
+            log.info("started %s", facts)
 
     def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
-        self.running.pop((attempting.run.id, attempting.run.attempt), None)
+        self.running.pop(attempting.key, None)
         if attempting.cause is not Cause.FENCED:
             self.ended.append((attempting, outcome))
         if log.isEnabledFor(logging.INFO):

@@ -7,7 +7,7 @@ are integers, microseconds since 1970.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from quarterjack.rules.limits import Limits, Outage, Pace
 from quarterjack.rules.reasons import MISSED, Reason
@@ -16,6 +16,23 @@ from quarterjack.rules.words import Word
 
 if TYPE_CHECKING:
     from quarterjack.rules.specification import Specification
+
+T = TypeVar("T")
+
+
+def quickly_replaced(made: type[T]) -> type[T]:
+    """With a `_replace` that takes half the time, for values of many fields of which a few change
+    in every decision."""
+    places = {name: place for place, name in enumerate(made._fields)}  # type: ignore[attr-defined]
+
+    def _replace(self: T, /, **changes: Any) -> T:
+        values = list(self)  # type: ignore[call-overload]
+        for name, value in changes.items():
+            values[places[name]] = value
+        return made._make(values)  # type: ignore[attr-defined,no-any-return]
+
+    made._replace = _replace  # type: ignore[attr-defined]
+    return made
 
 
 class Kind(Word):
@@ -47,6 +64,7 @@ class Backfill(NamedTuple):
     until: int
 
 
+@quickly_replaced
 class Schedule(NamedTuple):
     """What a person wrote, and how far it has come. When its last attempt started and when its
     retry is due can be read from its runs."""
@@ -83,6 +101,7 @@ class Schedule(NamedTuple):
     backfill: Backfill | None = None
 
 
+@quickly_replaced
 class Run(NamedTuple):
     """One intended execution."""
 
