@@ -10,7 +10,8 @@
     │   └── NotFound        there is no such schedule or run
     ├── Violation           what was decided contradicts what is stored
     └── StoreError          the store did not do it
-        ├── StoreAway       locked, full or slow: it is tried again
+        ├── StoreAway       locked or slow: it is tried again
+        │   └── StoreFull   its disk has no room
         └── StoreUnusable   it must not be used as it is: a person has to look
 
 An error advises: it names the text, the field, the value, the reason and a remedy. One object
@@ -127,6 +128,10 @@ class StoreAway(StoreError):
     """It cannot be used for now. Whoever asked asks again."""
 
     status = 503
+
+
+class StoreFull(StoreAway):
+    """There is no room for what was asked; less may fit."""
 
 
 class StoreUnusable(StoreError):

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from quarterjack.errors import StoreAway, StoreUnusable
+from quarterjack.errors import StoreAway, StoreFull, StoreUnusable, Violation
 from quarterjack.rules import Run, Schedule
 from quarterjack.store import sqlite_file
 from quarterjack.store.sqlite_file import (
@@ -265,11 +265,11 @@ class TestBadLuck:
         ("error", "kind", "said"),
         [
             (apsw.BusyError("busy"), StoreAway, "another program has locked it"),
-            (apsw.FullError("full"), StoreAway, "the disk is full"),
+            (apsw.FullError("full"), StoreFull, "the disk is full"),
             (apsw.IOError("io"), StoreAway, "the disk does not answer as it should"),
             (apsw.CorruptError("bad"), StoreUnusable, "it is damaged"),
             (apsw.CantOpenError("no"), StoreUnusable, "it cannot be opened"),
-            (apsw.SQLError("odd"), StoreUnusable, "please report this"),
+            (apsw.SQLError("odd"), Violation, "please report this"),
         ],
     )
     def test_each_error_of_sqlite_is_told_in_our_words(

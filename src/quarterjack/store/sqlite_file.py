@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from quarterjack.clock import process_name
-from quarterjack.errors import StoreAway, StoreError, StoreUnusable, Violation
+from quarterjack.errors import StoreAway, StoreError, StoreFull, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
 
 MIGRATIONS = Path(__file__).parent / "migrations" / "sqlite"
@@ -79,7 +79,7 @@ def open_database(
         _prepare(connection, path, durability)
         _bring_up_to_date(connection, path, wanted, now, allowed=create)
     except apsw.Error as error:
-        raise advised(error, path) from error
+        raise _refusal(error, path) from error
     return connection
 
 
@@ -94,7 +94,7 @@ def open_to_read(path: Path) -> apsw.Connection:
         _refuse_strangers(connection, path)
         _bring_up_to_date(connection, path, migrations(), 0, allowed=False)
     except apsw.Error as error:
-        raise advised(error, path) from error
+        raise _refusal(error, path) from error
     return connection
 
 
@@ -140,7 +140,7 @@ def _create(path: Path, wanted: Sequence[Migration], now: int, *, allowed: bool)
     """Made whole under another name and then given its own: nobody ever sees half of it."""
     for left in (path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-journal")):
         if left.exists():
-            remedy = "put the database file back beside it, or restore a backup"
+            remedy = f"put that file back, or restore a backup and remove {left.name}"
             raise StoreUnusable(f"database {path}: it is gone, but {left.name} is there; {remedy}")
     if not allowed:
         remedy = "start `quarterjack up` once, or name another with --database"
@@ -160,7 +160,7 @@ def _create(path: Path, wanted: Sequence[Migration], now: int, *, allowed: bool)
     except FileExistsError:
         pass  # another process was quicker
     except (OSError, apsw.Error) as error:
-        raise advised(error, path) from error
+        raise _refusal(error, path) from error
     finally:
         for each in path.parent.glob(f"{made.name}*"):
             each.unlink()
@@ -258,8 +258,15 @@ def advised(error: Exception, path: Path) -> StoreError | Violation:
         return Violation(f"database {path}: {error}")
     for kind, (reason, remedy) in _AWAY.items():
         if isinstance(error, kind):
-            return StoreAway(f"database {path}: {reason} ({error}); {remedy}")
+            away = StoreFull if kind is apsw.FullError else StoreAway
+            return away(f"database {path}: {reason} ({error}); {remedy}")
     for kind, (reason, remedy) in _UNUSABLE.items():
         if isinstance(error, kind):
             return StoreUnusable(f"database {path}: {reason} ({error}); {remedy}")
-    return StoreUnusable(f"database {path}: {type(error).__name__}: {error}; please report this")
+    return Violation(f"database {path}: {type(error).__name__}: {error}; please report this")
+
+
+def _refusal(error: Exception, path: Path) -> StoreError:
+    """The same at a start: whatever will not pass by itself is for a person to look at."""
+    told = advised(error, path)
+    return StoreUnusable(str(told)) if isinstance(told, Violation) else told
