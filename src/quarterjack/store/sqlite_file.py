@@ -13,6 +13,7 @@ import apsw
 from quarterjack.clock import process_name
 from quarterjack.errors import StoreAway, StoreError, StoreFull, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
+from quarterjack.store.sqlite_library import refuse_faulty_library
 
 MIGRATIONS = Path(__file__).parent / "migrations" / "sqlite"
 APPLICATION_ID = 0x514A434B
@@ -68,6 +69,7 @@ def open_database(
     """A connection to a database of ours, at the schema of this program. `create` allows to make
     one where nothing is, and to bring an older one up to date."""
     wanted = migrations() if steps is None else steps
+    refuse_faulty_library()
     _refuse_odd_places(path, mounts)
     if not path.exists():
         _create(path, wanted, now, allowed=create)

@@ -1,0 +1,63 @@
+"""The SQLite library: which releases lose commits, and that ours does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from quarterjack.errors import StoreUnusable
+from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.sqlite_library import may_lose_commits
+from store.wal import check, pairs_at_once
+
+
+@pytest.mark.fault("F28")
+@pytest.mark.parametrize(
+    ("version", "faulty"),
+    [
+        ("3.7.0", True),
+        ("3.43.2", True),
+        ("3.44.5", True),
+        ("3.44.6", False),
+        ("3.44.10", False),
+        ("3.45.3", True),
+        ("3.50.6", True),
+        ("3.50.7", False),
+        ("3.51.2", True),
+        ("3.51.3", False),
+        ("3.52.0", True),
+        ("3.52.9", True),
+        ("3.53.0", False),
+        ("3.54.1", False),
+        ("4.0.0", False),
+        ("3.53.0.1", False),
+    ],
+)
+def test_releases_that_lose_commits_are_known(version: str, faulty: bool):
+    assert may_lose_commits(version) is faulty
+
+
+@pytest.mark.fault("F28")
+def test_a_start_with_a_faulty_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
+
+    with pytest.raises(StoreUnusable, match=r"SQLite 3\.51\.2 may lose commits.*; install an apsw"):
+        open_database(tmp_path / "q.db", now=0, create=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.fault("F28")
+def test_two_processes_that_write_and_write_back_at_once_lose_nothing(tmp_path: Path):
+    """The short form of `make wal`."""
+    assert pairs_at_once(tmp_path, pairs=10_000, seed=1) == 10_000
+
+
+@pytest.mark.fault("F28")
+def test_a_lost_row_would_be_found(tmp_path: Path):
+    pairs_at_once(tmp_path, pairs=20, seed=1)
+    apsw.Connection(str(tmp_path / "q.db")).execute("delete from facts where name = '1-7'")
+
+    with pytest.raises(AssertionError, match="acknowledged and lost: "):
+        check(tmp_path / "q.db", [10, 10])
