@@ -12,9 +12,11 @@ SEED ?= 1
 EXAMPLES ?= 10000
 HITS ?= 3
 KILLS ?= 100
+PAIRS ?= 1000000
+CUTS ?= 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash wal cuts properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -83,6 +85,12 @@ oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over rea
 
 crash: .venv/ready  ## kill -9 at every step of a firing, HITS deep, and KILLS times at random
 	@PYTHONPATH=tests $(BIN)/python -m crash.harness --hits $(HITS) --kills $(KILLS) --seed $(SEED)
+
+wal: .venv/ready  ## two processes write and write back SQLite's log at once, PAIRS times
+	@PYTHONPATH=tests $(BIN)/python -m store.wal --pairs $(PAIRS) --seed $(SEED)
+
+cuts: .venv/ready  ## the power is cut at CUTS moments, for each durability
+	@CUTS=$(CUTS) $(BIN)/pytest -q tests/store/test_power_cut.py -n 2
 
 properties: .venv/ready  ## the promises of the rules over EXAMPLES generated histories each
 	@EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q tests/rules/test_properties.py -n 2
