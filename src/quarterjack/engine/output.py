@@ -60,6 +60,14 @@ class Output:
         last = max((chunk.sequence for chunk in chunks), default=-1)
         self._unstored = [chunk for chunk in self._unstored if chunk.sequence > last]
 
+    def mark(self) -> list[Chunk]:
+        """What is stored instead of what is not safe yet, if there is no room for that."""
+        if not self._unstored:
+            return []
+        lost = sum(len(chunk.data) for chunk in self._unstored)
+        mark = f"\n[{lost} bytes could not be kept: the disk is full]\n"
+        return [self._unstored[0]._replace(data=mark.encode())]
+
     def forget(self) -> None:
         """Nothing of it is to be stored."""
         self._unstored.clear()

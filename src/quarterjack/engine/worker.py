@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from quarterjack import rules
 from quarterjack.engine.executor import Attempting, Cause, Executor, Now
-from quarterjack.errors import StoreError
+from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome
 from quarterjack.store.contract import Store
@@ -87,7 +87,10 @@ class Worker:
         if claimed.claims:
             self._hint("renewer")
             self._hint("rescuer")
-        self._note_settlements([each.exception() for each in settling], now)
+        errors = [each.exception() for each in settling]
+        if any(isinstance(error, StoreFull) for error in errors):
+            errors = await self._settle_with_marks(now)
+        self._note_settlements(errors, now)
         for each in asked:
             each.result()
         return now if self.ended else claimed.next_ready
@@ -152,6 +155,17 @@ class Worker:
         failed = [error for error in errors if error is not None]
         refused = [error for error in failed if not isinstance(error, StoreError)]
         if refused and len(self._settling) == 1:
+    async def _settle_with_marks(self, now: int) -> list[BaseException | None]:
+        """There is no room for all of it; perhaps for their ends, and marks where output was. If
+        not, nothing is lost: it is kept here, and tried whole first when it is tried again."""
+        marks = [mark for attempting, _ in self._settling for mark in attempting.output.mark()]
+        asked = [self._store.add_output(marks), self._settle(now)]
+        errors = await asyncio.gather(*asked, return_exceptions=True)
+        if marks and not any(errors):
+            runs = [attempting.run.id for attempting, _ in self._settling]
+            log.warning("the disk is full, output is not kept %s", told(runs=runs))
+        return errors
+
             self._settling = _plainly(self._settling[0], refused[0], now)
         self._one_by_one = bool(failed) and (bool(refused) or self._one_by_one)
         if failed:
