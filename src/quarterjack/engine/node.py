@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from quarterjack.engine.caretaker import Caretaker
 from quarterjack.engine.loop import LONGEST_PAUSE_SECONDS, Loop, Process
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
@@ -57,6 +58,7 @@ class Node:
             Rescuer(store, self._worker, seats, self.hint),
             Notifier(store),
             Pruner(store, manner.retention),
+            Caretaker(store),
             Timekeeper(clock, self.hint_all),
         ]
         self._loops = {process.name: Loop(process, store) for process in processes}

@@ -64,6 +64,15 @@ class Store(ABC):
     @abstractmethod
     async def close(self) -> None: ...
 
+    async def shorten_log(self) -> int:
+        """Write back what the database has noted beside itself, if that is much; how many bytes of
+        it are left. Nobody waits for it."""
+        return 0
+
+    async def give_back_space(self) -> bool:
+        """Make the file smaller by a little of what was forgotten; is there more to give?"""
+        return False
+
     async def plan_due(self, now: int, limit: int, decide: DecidePlans) -> Planned:
         """Plan what is due. Each slot is added once, in the transaction that moves the cursor."""
         return await self._do(verbs.plan_due, self._known, now, limit, decide)

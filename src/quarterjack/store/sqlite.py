@@ -11,6 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 import apsw
 
 from quarterjack.store.contract import Store
+from quarterjack.store.sqlite_log import LOG_BYTES_MAX, log_bytes, shorten_log
 from quarterjack.store.sqlite_thread import CommittingThread, Inline, Operation, Walker
 from quarterjack.store.steps import Ask, Steps
 from quarterjack.store.watch import writes
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 _TOGETHER_SECONDS = 0.02
 """Writes of others that follow each other this closely are one hint."""
+
+_FREE_SHARE = 10
+"""One page in so many may hold nothing: what comes next takes it."""
 
 
 class Clock(Protocol):
@@ -35,6 +39,7 @@ class SqliteStore(Store):
     ) -> None:
         super().__init__()
         self._path = path
+        self._log = Path(connection.filename_wal)
         self._clock = clock
         self._walker = Walker(connection, path, self._known, clock)
         self._doing = Inline(self._walker) if inline else CommittingThread(self._walker)
@@ -49,12 +54,20 @@ class SqliteStore(Store):
 
     async def watch(self, hint: Callable[[], None]) -> None:
         before = await self._do(_data_version)
-        async for _ in writes(self._path.with_name(f"{self._path.name}-wal")):
+        async for _ in writes(self._log):
             await asyncio.sleep(_TOGETHER_SECONDS)
             after = await self._do(_data_version)
             if after != before:
                 before = after
                 hint()
+
+    async def shorten_log(self) -> int:
+        if log_bytes(self._log) > LOG_BYTES_MAX:
+            await asyncio.to_thread(shorten_log, self._path)
+        return log_bytes(self._log)
+
+    async def give_back_space(self) -> bool:
+        return await self._do(_give_back_space)
 
     async def close(self) -> None:
         await self._doing.close()
@@ -62,6 +75,15 @@ class SqliteStore(Store):
     async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation(verb.__name__, partial(verb, *values, **named))
         return await self._doing.run(operation)  # type: ignore[no-any-return]
+
+
+def _give_back_space() -> Steps[bool]:
+    ((free, pages),) = yield Ask("free_pages")
+    if free * _FREE_SHARE <= pages:
+        return False
+    yield Ask("give_back_pages")
+    ((left, _),) = yield Ask("free_pages")
+    return bool(left < free)
 
 
 def _data_version() -> Steps[int]:

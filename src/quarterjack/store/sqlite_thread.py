@@ -25,6 +25,8 @@ from quarterjack.store.steps import Many, Steps, sql
 
 STATEMENT_SECONDS_MAX = 30
 _LOOK_AT_CLOCK_EVERY = 100_000
+READ_SECONDS_MAX = 10
+"""For all statements of a read: as long as it lasts, the log cannot be started anew."""
 """Steps of SQLite's machine: about 10 ms."""
 
 
@@ -59,6 +61,7 @@ class Walker:
         self._deadline = 0
         self.statements = 0
         """How many were asked for; a batch counts as one."""
+        self._read_until: int | None = None
         connection.set_progress_handler(self._is_too_late, _LOOK_AT_CLOCK_EVERY)
 
     def run(self, group: Sequence[Operation]) -> None:
@@ -90,6 +93,7 @@ class Walker:
             self._execute("begin")
             operation.result = self._walk(operation.begin())
         except Exception as error:
+        self._read_until = self._clock.monotonic() + READ_SECONDS_MAX * 1_000_000
             operation.error = self._told(error)
         self._known.keep([self._known.taken()])
         self._undo("rollback")
@@ -97,6 +101,7 @@ class Walker:
     def _run_one(self, operation: Operation) -> None:
         self._execute("savepoint operation")
         try:
+        self._read_until = None
             operation.result = self._walk(operation.begin())
         except Exception as error:
             if not self._connection.in_transaction:
@@ -113,7 +118,7 @@ class Walker:
             except StopIteration as end:
                 return end.value
             self.statements += 1
-            self._deadline = self._clock.monotonic() + STATEMENT_SECONDS_MAX * 1_000_000
+            self._set_deadline()
             text = sql(step.statement, "sqlite")
             if isinstance(step, Many):
                 self._connection.executemany(text, step.rows)
@@ -123,7 +128,7 @@ class Walker:
                 rows = self._connection.execute(text, values).fetchall()
 
     def _execute(self, text: str) -> None:
-        self._deadline = self._clock.monotonic() + STATEMENT_SECONDS_MAX * 1_000_000
+        self._set_deadline()
         self._connection.execute(text)
 
     def _undo(self, text: str) -> None:
@@ -131,6 +136,16 @@ class Walker:
             self._execute(text)
 
     def _is_too_late(self) -> bool:
+    def _set_deadline(self) -> None:
+        """For the next statement."""
+        now = self._clock.monotonic()
+        self._deadline = now + STATEMENT_SECONDS_MAX * 1_000_000
+        if self._read_until is not None:
+            self._deadline = min(self._deadline, self._read_until)
+            if now > self._read_until:
+                why = f"reading took longer than {READ_SECONDS_MAX} s; ask for less at a time"
+                raise StoreAway(f"database {self._path}: {why}")
+
         return self._clock.monotonic() > self._deadline
 
     def _told(self, error: BaseException) -> BaseException:
