@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import apsw
@@ -25,6 +26,7 @@ from quarterjack.store.sqlite_file import (
     path_of,
 )
 from quarterjack.store.steps import QUERIES
+from store.fuse import fuse_folder
 
 OURS = migrations()
 LATEST = OURS[-1].number
@@ -159,6 +161,58 @@ class TestStatements:
         assert {name for name in names if f'"{name}"' not in source} == set()
 
 
+class TestNobodyElse:
+    @pytest.mark.fault("F34")
+    def test_opens_the_file_while_sqlite_has_it(self, tmp_path: Path):
+        """Whoever closes it drops SQLite's locks, all that this process holds."""
+        done = subprocess.run(
+            [sys.executable, "-c", WATCHED, str(tmp_path / "q.db")],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+        assert done.stdout.split() == ["q.yaml", "q.db"], done.stderr[-2000:]
+
+
+WATCHED = """
+import asyncio, os, sys
+from pathlib import Path
+from quarterjack.clock import SystemClock
+from quarterjack.declare.declaration import read_declaration
+from quarterjack.engine.node import Node
+from quarterjack.declare.applying import apply
+from quarterjack.store.reads import Reads
+from quarterjack.wiring import open_store, targets
+
+path, opened, clock = Path(sys.argv[1]), [], SystemClock()
+file = path.with_name("q.yaml")
+file.write_text("schedules: {a: {every: 1h, first_run: now, command: [echo, hello]}}")
+
+async def lived():
+    store = open_store(f"sqlite:///{path}", clock)
+    sys.addaudithook(lambda event, values: event == "open" and opened.append(str(values[0])))
+    declaration = read_declaration(file)
+    await apply(store, declaration, clock.now())
+    node = Node(store, targets({}), clock, declaration.manner("w"))
+    running = asyncio.create_task(node.run())
+    reads = Reads(path)
+    while not [run for run in reads.runs() if run.run.finished_at]:
+        await asyncio.sleep(0.02)
+    await store.shorten_log()
+    await store.give_back_space()
+    node.stop()
+    await running
+    reads.close()
+    await store.close()
+    os.close(os.open(path, os.O_RDONLY))  # so that we see that it would be seen
+
+asyncio.run(lived())
+print(*(Path(name).name for name in opened if name.startswith(str(path.parent))))
+"""
+
+
 class TestBadLuck:
     def refused(self, path: Path, **words: object) -> str:
         before = path.read_bytes() if path.is_file() else None
@@ -170,6 +224,7 @@ class TestBadLuck:
         assert "; " in message, "it says what to do"
         return message
 
+    @pytest.mark.fault("F32")
     def test_damaged_pages_are_found_at_the_start(self, tmp_path: Path):
         path = made(tmp_path)
         data = bytearray(path.read_bytes())
@@ -179,18 +234,49 @@ class TestBadLuck:
 
         assert "damaged" in self.refused(path)
 
+    @pytest.mark.fault("F32")
+    def test_a_flipped_bit_is_found_or_harms_no_row_but_its_own(self, tmp_path: Path):
+        """There are no checksums: inside a value it cannot be seen. Elsewhere it is, or it is of no
+        consequence; and never is the database taken for an empty one."""
+        path, facts = made(tmp_path), [(b"n%d" % number, b"x" * 200) for number in range(200)]
+        connection = open_database(path, now=0)
+        into = "insert into facts values (cast(? as text), cast(? as text))"
+        connection.executemany(into, facts)
+        connection.close()
+        whole, found = path.read_bytes(), 0
+        for seed in range(200):
+            data, place = bytearray(whole), Random(seed).randrange(len(whole) * 8)
+            data[place // 8] ^= 1 << place % 8
+            path.write_bytes(data)
+            try:
+                connection = open_database(path, now=0)
+            except StoreUnusable as error:
+                assert "; " in str(error), "it says what to do"
+                found += 1
+                continue
+            columns = "cast(name as blob), cast(value as blob)"
+            rows = connection.execute(f"select {columns} from facts").fetchall()
+            connection.close()
+            assert len(set(facts) - set(rows)) <= 1
+            assert len(rows) == len(facts)
+
+        assert found, "where it tells where things are"
+
+    @pytest.mark.fault("F32")
     def test_a_file_that_was_cut_short(self, tmp_path: Path):
         path = made(tmp_path)
         path.write_bytes(path.read_bytes()[:9000])
 
         assert "restore a backup" in self.refused(path)
 
+    @pytest.mark.fault("F32")
     def test_an_empty_file_is_not_taken_for_a_new_one(self, tmp_path: Path):
         path = tmp_path / "q.db"
         path.touch()
 
         assert "the file is empty; restore a backup" in self.refused(path)
 
+    @pytest.mark.fault("F32")
     def test_a_text_file(self, tmp_path: Path):
         path = tmp_path / "q.db"
         path.write_text("this is no database\n" * 100)
@@ -203,6 +289,7 @@ class TestBadLuck:
 
         assert "it is another program's" in self.refused(path)
 
+    @pytest.mark.fault("F32")
     def test_a_log_without_its_database_is_not_taken_for_a_new_one(self, tmp_path: Path):
         (tmp_path / "q.db-wal").write_bytes(b"x")
 
@@ -215,16 +302,37 @@ class TestBadLuck:
     def test_a_folder_instead_of_a_file(self, tmp_path: Path):
         assert "that is a folder" in self.refused(tmp_path)
 
-    @pytest.mark.parametrize("kind", ["nfs4", "cifs", "fuse.sshfs", "9p"])
+    @pytest.mark.fault("F29")
+    @pytest.mark.parametrize(
+        "kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuse.sshfs", "fuse.rclone", "vboxsf"]
+    )
     def test_a_network_file_system(self, tmp_path: Path, kind: str):
         mounts = tmp_path / "mounts"
         mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} {kind} rw 0 0\n")
 
         said = self.refused(tmp_path / "q.db", mounts=mounts)
 
-        assert f"it is on a network file system ({kind})" in said
+        assert f"it is on a file system of another host or program ({kind})" in said
         assert not (tmp_path / "q.db").exists()
 
+    @pytest.mark.fault("F29")
+    @pytest.mark.parametrize("kind", ["fuse", "fuse.sshfs"])
+    def test_a_real_file_system_of_another_program(self, tmp_path: Path, kind: str):
+        with fuse_folder(tmp_path / "mounted", kind) as folder:
+            assert f"it is on a file system of another host or program ({kind})" in self.refused(
+                folder / "q.db"
+            )
+
+    @pytest.mark.fault("F29")
+    @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "fuseblk"])
+    def test_a_local_disk_is_fine(self, tmp_path: Path, kind: str):
+        mounts = tmp_path / "mounts"
+        mounts.write_text(f"server:/x / nfs rw 0 0\n/dev/sdb {tmp_path} {kind} rw 0 0\n")
+
+        open_database(tmp_path / "q.db", now=0, create=True, mounts=mounts).close()
+        assert (tmp_path / "q.db").exists()
+
+    @pytest.mark.fault("F29")
     def test_a_local_disk_below_a_network_file_system_is_fine(self, tmp_path: Path):
         mounts = tmp_path / "mounts"
         spaced = tmp_path / "a b"

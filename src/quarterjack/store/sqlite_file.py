@@ -23,7 +23,11 @@ CHECKED_BYTES_MAX = 64 * 2**20
 """A larger file is not read through at each start."""
 DURABILITIES = ("full", "normal")
 MOUNTS = Path("/proc/self/mounts")
-_NETWORK = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "fuse.", "ncp", "coda")
+_FOREIGN = (
+    "nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "ncp", "coda", "fuse.",
+    "vboxsf", "prl_fs",
+)  # fmt: skip
+"""How the kinds of file systems begin on which SQLite's locks or shared memory do not hold."""
 
 
 class Migration(NamedTuple):
@@ -120,8 +124,9 @@ def _refuse_odd_places(path: Path, mounts: Path) -> None:
     if path.is_dir():
         raise StoreUnusable(f"database {path}: that is a folder; name a file in it")
     kind = _file_system(folder, mounts)
-    if kind.startswith(_NETWORK):
-        reason = f"it is on a network file system ({kind}), where SQLite's locks do not hold"
+    if kind == "fuse" or kind.startswith(_FOREIGN):  # but fuseblk is a disk
+        where = f"it is on a file system of another host or program ({kind})"
+        reason = f"{where}, where SQLite's locks do not hold"
         raise StoreUnusable(f"database {path}: {reason}; use a local disk, or PostgreSQL")
 
 
