@@ -18,7 +18,7 @@ from quarterjack.declare.applying import apply
 from quarterjack.declare.declaration import Declaration
 from quarterjack.declare.keeper import Keeper
 from quarterjack.engine.node import Node
-from quarterjack.errors import Conflict, StoreAway
+from quarterjack.errors import Conflict, QuarterjackError, StoreAway, StoreUnusable
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database, path_of, without_secrets
@@ -29,6 +29,7 @@ from quarterjack.telemetry.logs import log, speak, told
 
 _RETRY_SECONDS = 1.0
 _LEAVING_SECONDS = 2.0
+_UNSETTLED = "the store was away and some runs are not settled; the log names them; start again"
 T = TypeVar("T")
 
 
@@ -88,7 +89,7 @@ async def _up(
     store = await _waited_for(lambda: asyncio.to_thread(open_it), told_to_stop)
     if store is None:
         return
-    unsettled: list[str] = []
+    problem: QuarterjackError | None = None
     try:
         worker = process_name()
         node = Node(store, targets({}), clock, declaration.manner(worker))
@@ -103,14 +104,17 @@ async def _up(
             log.info("up %s", told(database=place, worker=worker, at=address))
             gc.collect()
             gc.freeze()  # what was loaded to start with lives as long as we do
-            unsettled = await node.run()
+            if await node.run():
+                problem = Conflict(_UNSETTLED)
+    except StoreUnusable as error:
+        problem = error
     finally:
         await store.close()
     log.info("stopped")
-    await _leave(1 if unsettled else 0)
+    await _leave(problem)
 
 
-async def _leave(code: int) -> None:
+async def _leave(problem: QuarterjackError | None) -> None:
     """Work that does not end when it is told to must not keep the program from ending."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
@@ -120,10 +124,8 @@ async def _leave(code: int) -> None:
         log.error("left while work goes on that does not end %s", told(count=len(deaf)))
         logging.shutdown()
         os._exit(1)
-    if code:
-        raise Conflict(
-            "the store was away and some runs are not settled; the log names them; start again"
-        )
+    if problem is not None:
+        raise problem
 
 
 async def _waited_for(asking: Callable[[], Awaitable[T]], told_to_stop: _Stop) -> T | None:

@@ -13,7 +13,7 @@ from quarterjack import rules
 from quarterjack.engine.loop import Loop
 from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
 from quarterjack.engine.timekeeper import Timekeeper
-from quarterjack.errors import StoreAway
+from quarterjack.errors import StoreAway, StoreUnusable
 from quarterjack.rules import Run, Status
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 from rules.world import at
@@ -108,6 +108,11 @@ class TestLoops:
 
         assert len(steps.instants) == 3
         assert {"locked", "odd"} <= set(problems)
+
+    @pytest.mark.fault("F33")
+    def test_a_store_that_must_not_be_used_ends_it(self):
+        with pytest.raises(StoreUnusable, match="damaged"):
+            looped(SetClock(5), StoreAway("locked"), StoreUnusable("damaged"), None)
 
     def test_a_clock_that_was_set_back_is_noticed_by_every_loop(self):
         class SetBack(SetClock):

@@ -1,12 +1,13 @@
 """Loop: keeps one process stepping, at its next wake or when it is hinted at, and never ends
-silently. An error is told, and the step is tried again, ever later, up to some seconds."""
+silently. An error is told, and the step is tried again, ever later, up to some seconds. Only a
+store that must not be used ends it, and with it the program."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Protocol
 
-from quarterjack.errors import StoreError
+from quarterjack.errors import StoreError, StoreUnusable
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
 from quarterjack.times.instants import MINUTE, SECOND
@@ -57,6 +58,9 @@ class Loop:
         try:
             now = await self._store.read_clock()
             wake = await self._process.step(now)
+        except StoreUnusable as error:
+            self.problem = str(error)
+            raise
         except Exception as error:
             return 0, None, self._failed(error)
         if self._failures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from quarterjack.engine.caretaker import Caretaker
@@ -95,11 +95,12 @@ class Node:
 
     async def run(self) -> list[str]:
         """Until it is told to stop, and then until its work has ended or is handed back. The runs
-        that could not be settled, because the store was away, are named."""
+        that could not be settled, because the store was away, are named. A store that must not be
+        used ends it as well: its work gets the same grace, and then that error is raised."""
         tasks = {name: asyncio.create_task(loop.run()) for name, loop in self._loops.items()}
         watching = asyncio.create_task(self._watch())
         try:
-            await self._told_to_stop.wait()
+            await self._until_told_to_stop(tasks.values())
             log.info("stopping %s", told(running=len(self._worker.running)))
             await self._wind_down(tasks)
         finally:
@@ -111,7 +112,17 @@ class Node:
         unsettled = [attempting.run.id for attempting in self._worker.held]
         if unsettled:
             log.error("not settled, left to the next start %s", told(runs=unsettled))
+        if (error := _unusable(tasks.values())) is not None:
+            raise error
         return unsettled
+
+    async def _until_told_to_stop(self, tasks: Iterable[asyncio.Task[None]]) -> None:
+        """Or until one of them has ended, which is because the store must not be used."""
+        telling = asyncio.create_task(self._told_to_stop.wait())
+        await asyncio.wait([telling, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        telling.cancel()
+        if (error := _unusable(tasks)) is not None:
+            log.error("the store cannot be used: %s", error)
 
     async def _watch(self) -> None:
         """What others write is looked at; if the store is away, so is the watch, for a while."""
@@ -123,21 +134,32 @@ class Node:
                 self.hint_all()
 
     async def _wind_down(self, tasks: Mapping[str, asyncio.Task[None]]) -> None:
-        """No new claims; work gets its grace, and is handed back after it."""
+        """No new claims; work gets its grace, and is handed back after it. If the store must not
+        be used, nothing can be settled any more: then it is enough that the work has ended."""
+        is_done = self._worker.has_settled
+        if _unusable(tasks.values()) is not None:
+            is_done = self._worker.has_ended
         self._worker.drain()
         ending = [name for name in tasks if name not in _TO_THE_END]
         for name in ending:
             self._loops[name].stop()
         await asyncio.wait([tasks[name] for name in ending], timeout=self._grace_seconds)
-        if not await self._has_settled(self._grace_seconds):
+        if not await _is_within(self._grace_seconds, is_done):
             self._worker.hand_back()
-            await self._has_settled(HANDING_BACK_SECONDS)
+            await _is_within(HANDING_BACK_SECONDS, is_done)
 
-    async def _has_settled(self, seconds: float) -> bool:
-        """Has everything that this worker holds been settled within that time?"""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._worker.has_settled()
-        except TimeoutError:
-            return False
-        return True
+
+async def _is_within(seconds: float, done: Callable[[], Awaitable[None]]) -> bool:
+    """Was it done within that time?"""
+    try:
+        async with asyncio.timeout(seconds):
+            await done()
+    except TimeoutError:
+        return False
+    return True
+
+
+def _unusable(tasks: Iterable[asyncio.Task[None]]) -> BaseException | None:
+    """Why those that have ended by themselves did."""
+    ended = [task.exception() for task in tasks if task.done() and not task.cancelled()]
+    return next((error for error in ended if error is not None), None)

@@ -114,6 +114,12 @@ class Worker:
             self._changed.clear()
             await self._changed.wait()
 
+    async def has_ended(self) -> None:
+        """Until no work runs any more, settled or not."""
+        while self.running:
+            self._changed.clear()
+            await self._changed.wait()
+
     def hand_back(self) -> None:
         """Whatever still runs is stopped, and given to another worker."""
         for attempting in list(self.running.values()):
@@ -149,12 +155,6 @@ class Worker:
             self._hint("planner")
         self._hint("notifier")
 
-    def _note_settlements(self, errors: Sequence[BaseException | None], now: int) -> None:
-        """If the store was away, they are asked for again; twice does no harm. If one of them
-        cannot be stored, they are settled one by one, and that one as plainly as can be."""
-        failed = [error for error in errors if error is not None]
-        refused = [error for error in failed if not isinstance(error, StoreError)]
-        if refused and len(self._settling) == 1:
     async def _settle_with_marks(self, now: int) -> list[BaseException | None]:
         """There is no room for all of it; perhaps for their ends, and marks where output was. If
         not, nothing is lost: it is kept here, and tried whole first when it is tried again."""
@@ -166,6 +166,12 @@ class Worker:
             log.warning("the disk is full, output is not kept %s", told(runs=runs))
         return errors
 
+    def _note_settlements(self, errors: Sequence[BaseException | None], now: int) -> None:
+        """If the store was away, they are asked for again; twice does no harm. If one of them
+        cannot be stored, they are settled one by one, and that one as plainly as can be."""
+        failed = [error for error in errors if error is not None]
+        refused = [error for error in failed if not isinstance(error, StoreError)]
+        if refused and len(self._settling) == 1:
             self._settling = _plainly(self._settling[0], refused[0], now)
         self._one_by_one = bool(failed) and (bool(refused) or self._one_by_one)
         if failed:

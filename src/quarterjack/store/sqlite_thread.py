@@ -21,12 +21,13 @@ from quarterjack.errors import StoreAway
 from quarterjack.failpoint import failpoint
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite_file import advised
+from quarterjack.store.sqlite_replaced import OpenFile
 from quarterjack.store.steps import Many, Steps, sql
 
 STATEMENT_SECONDS_MAX = 30
-_LOOK_AT_CLOCK_EVERY = 100_000
 READ_SECONDS_MAX = 10
 """For all statements of a read: as long as it lasts, the log cannot be started anew."""
+_LOOK_AT_CLOCK_EVERY = 100_000
 """Steps of SQLite's machine: about 10 ms."""
 
 
@@ -56,12 +57,13 @@ class Walker:
     ) -> None:
         self._connection = connection
         self._path = path
+        self._file = OpenFile(connection, path)
         self._known = known
         self._clock = clock
         self._deadline = 0
+        self._read_until: int | None = None
         self.statements = 0
         """How many were asked for; a batch counts as one."""
-        self._read_until: int | None = None
         connection.set_progress_handler(self._is_too_late, _LOOK_AT_CLOCK_EVERY)
 
     def run(self, group: Sequence[Operation]) -> None:
@@ -76,9 +78,11 @@ class Walker:
                     news.append(new)
             for operation in group:
                 failpoint(f"{operation.name}.committing")
+            self._refuse_if_replaced()
             self._execute("commit")
             for operation in group:
                 failpoint(f"{operation.name}.committed")
+            self._refuse_if_replaced()
         except Exception as error:
             self._known.taken()  # it is undone, and must not be remembered
             for operation in group:
@@ -89,19 +93,20 @@ class Walker:
 
     def read(self, operation: Operation) -> None:
         """One operation that only looks, at one moment of the database."""
+        self._read_until = self._clock.monotonic() + READ_SECONDS_MAX * 1_000_000
         try:
             self._execute("begin")
             operation.result = self._walk(operation.begin())
+            self._refuse_if_replaced()
         except Exception as error:
-        self._read_until = self._clock.monotonic() + READ_SECONDS_MAX * 1_000_000
             operation.error = self._told(error)
         self._known.keep([self._known.taken()])
+        self._read_until = None
         self._undo("rollback")
 
     def _run_one(self, operation: Operation) -> None:
         self._execute("savepoint operation")
         try:
-        self._read_until = None
             operation.result = self._walk(operation.begin())
         except Exception as error:
             if not self._connection.in_transaction:
@@ -131,11 +136,6 @@ class Walker:
         self._set_deadline()
         self._connection.execute(text)
 
-    def _undo(self, text: str) -> None:
-        if self._connection.in_transaction:
-            self._execute(text)
-
-    def _is_too_late(self) -> bool:
     def _set_deadline(self) -> None:
         """For the next statement."""
         now = self._clock.monotonic()
@@ -146,10 +146,23 @@ class Walker:
                 why = f"reading took longer than {READ_SECONDS_MAX} s; ask for less at a time"
                 raise StoreAway(f"database {self._path}: {why}")
 
+    def _undo(self, text: str) -> None:
+        if self._connection.in_transaction:
+            self._execute(text)
+
+    def _is_too_late(self) -> bool:
         return self._clock.monotonic() > self._deadline
 
+    def _refuse_if_replaced(self) -> None:
+        """Before a commit, for it would damage what is there now; and after it, for what is
+        acknowledged must be in the file that people see."""
+        if (error := self._file.replaced()) is not None:
+            raise error
+
     def _told(self, error: BaseException) -> BaseException:
-        return advised(error, self._path) if isinstance(error, apsw.Error) else error
+        if not isinstance(error, apsw.Error):
+            return error
+        return self._file.replaced() or advised(error, self._path)
 
     def close(self) -> None:
         self._connection.close()

@@ -1,0 +1,116 @@
+"""The file that is open is not the one at its path any more."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from quarterjack.errors import StoreUnusable
+from quarterjack.store.reads import Reads
+from quarterjack.store.sqlite_file import open_database
+from rules.world import at
+from store.disk import asking_on
+from store.stores import Asking, connection, new
+
+START = at("08:00")
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Asking]:
+    """A store that has grown since a copy of it was made."""
+    path = tmp_path / "q.db"
+    open_database(path, now=START, create=True).close()
+    shutil.copy(path, tmp_path / "copy.db")
+    with asking_on(path, START) as ask:
+        ask.add_all([new(f"k{number}", ask.now, every="1h") for number in range(50)])
+        connection(ask).execute("pragma wal_checkpoint(truncate)").fetchall()
+        ask.plan()
+        yield ask
+
+
+def move(copy: Path, path: Path) -> None:
+    copy.rename(path)
+
+
+def overwrite(copy: Path, path: Path) -> None:
+    shutil.copyfile(copy, path)
+
+
+def empty(copy: Path, path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def take_away(copy: Path, path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.fault("F33")
+@pytest.mark.parametrize("how", [move, overwrite, empty, take_away])
+def test_is_noticed_by_the_next_operation_which_writes_nothing(ask: Asking, tmp_path: Path, how):
+    path = tmp_path / "q.db"
+    how(tmp_path / "copy.db", path)
+    there = path.read_bytes() if path.exists() else None
+
+    for _ in range(2):
+        with pytest.raises(StoreUnusable, match=r"was (replaced|taken away) while it was in use; "):
+            ask.add("one more", every="1h")
+
+    ask(ask.store.close())
+    assert (path.read_bytes() if path.exists() else None) == there, "nor does closing write"
+
+
+@pytest.mark.fault("F33")
+@pytest.mark.parametrize("how", [move, overwrite])
+def test_the_copy_is_whole_for_the_next_start(ask: Asking, tmp_path: Path, how):
+    ask.add("in the log", every="1h")
+    how(tmp_path / "copy.db", tmp_path / "q.db")
+    with pytest.raises(StoreUnusable):
+        ask.add("one more", every="1h")
+    ask(ask.store.close())
+
+    with asking_on(tmp_path / "q.db", START) as again:
+        assert connection(again).pragma("integrity_check") == "ok"
+        assert connection(again).execute("select count(*) from schedules").fetchall() == [(0,)]
+    assert (tmp_path / "q.db-wal.replaced").exists(), "it is kept"
+
+
+@pytest.mark.fault("F33")
+def test_the_log_of_whoever_came_later_is_left_alone(ask: Asking, tmp_path: Path):
+    move(tmp_path / "copy.db", tmp_path / "q.db")
+    (tmp_path / "q.db-wal").rename(tmp_path / "old-wal")
+    later = open_database(tmp_path / "q.db", now=START)
+    later.execute("insert into facts values ('later', 'x')")
+
+    with pytest.raises(StoreUnusable):
+        ask.add("one more", every="1h")
+
+    assert (tmp_path / "q.db-wal").exists()
+    later.close()
+
+
+@pytest.mark.fault("F33")
+def test_whoever_only_reads_is_told_as_well(ask: Asking, tmp_path: Path):
+    reads = Reads(tmp_path / "q.db")
+    assert len(reads.schedules()) == 50
+    move(tmp_path / "copy.db", tmp_path / "q.db")
+
+    with pytest.raises(StoreUnusable, match="was replaced"):
+        reads.schedules()
+    reads.close()
+
+
+@pytest.mark.fault("F33")
+def test_what_other_processes_write_is_no_reason(ask: Asking, tmp_path: Path):
+    for number in range(5):
+        other = apsw.Connection(str(tmp_path / "q.db"))
+        other.execute("insert into facts values (?, ?)", (f"n{number}", "x" * 100_000))
+        other.execute("pragma wal_checkpoint(truncate)").fetchall()
+        other.close()
+        ask.add(f"and ours {number}", every="1h")
+
+    assert len(Reads(tmp_path / "q.db").schedules(limit=100)) == 55
