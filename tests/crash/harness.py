@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +151,17 @@ class House:
     def log(self) -> str:
         file = self.folder / "log.txt"
         return file.read_text() if file.exists() else ""
+
+    def asked(self, path: str) -> tuple[int, Any, dict[str, str]]:
+        """The answer of the service: its code, what it says, its headers."""
+        line = [line for line in self.log().splitlines() if " up " in line][-1]
+        try:
+            url = f"http://{line.rpartition('at=')[2]}{path}"
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return answer.status, json.loads(answer.read()), dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read()), dict(error.headers)
 
     def lines(self) -> list[Line]:
         if not self.ledger.exists():

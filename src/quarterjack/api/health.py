@@ -1,4 +1,4 @@
-"""`/healthz`: the program lives. `/readyz`: it works; if not, 503 and why."""
+"""`/healthz`: the program lives. `/readyz`: it works; if not, 503, why, and when to ask again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 _REQUEST_SECONDS = 5
 _HEADER_BYTES_MAX = 8192
+_RETRY_AFTER_SECONDS = 5
 _REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 
 
@@ -43,11 +44,13 @@ def _response(head: bytes, problems: Callable[[], list[str]]) -> bytes:
 
 def _written(code: int, body: object, method: str) -> bytes:
     text = json.dumps(body).encode() + b"\n"
+    later = f"Retry-After: {_RETRY_AFTER_SECONDS}\r\n" if code == 503 else ""
     head = (
         f"HTTP/1.1 {code} {_REASONS[code]}\r\n"
         "Content-Type: application/json\r\n"
         f"Content-Length: {len(text)}\r\n"
         "Cache-Control: no-store\r\n"
+        f"{later}"
         "Connection: close\r\n\r\n"
     )
     return head.encode() + (b"" if method == "HEAD" else text)
