@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from crash.harness import House, judge, wait_for
+from crash.harness import House, Line, judge, wait_for
 from quarterjack.store.sqlite_file import open_database
 from quarterjack.times.instants import SECOND
 from store.disk import small_disk
@@ -131,6 +131,11 @@ def copied(house: House, to: Path) -> None:
     copy.pragma("journal_mode", "wal")
     copy.close()
     source.close()
+
+
+def has_just_begun(house: House, key: str) -> Line | None:
+    last = [line for line in house.lines() if line.key == key][-1]
+    return last if last.what == "start" and time.time_ns() // 1000 < last.wall + SECOND else None
 
 
 def written_back(house: House) -> None:
@@ -256,7 +261,7 @@ class TestAnOlderCopy:
     def test_put_in_its_place_while_it_runs_ends_the_service(
         self, house: House, process: subprocess.Popen[bytes], how: str
     ):
-        begun = [line for line in house.lines() if line.key == "slow"][-1]
+        begun = wait_for(lambda: has_just_begun(house, "slow"), 20, "slow work is under way")
         if how == "moved":
             (house.folder / "copy.db").rename(house.database)
         else:
