@@ -25,9 +25,13 @@ def fuse_folder(folder: Path, kind: str) -> Iterator[Path]:
     folder.mkdir()
     try:
         device = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as error:
+        pytest.skip(f"NOT SHOWN HERE: there is no FUSE: {error}")
+    try:
         _mount(folder, kind, f"fd={device},rootmode=40000,user_id=0,group_id=0")
     except OSError as error:
-        pytest.skip(f"NOT SHOWN HERE: no FUSE file system can be mounted: {error}")
+        os.close(device)
+        pytest.skip(f"NOT SHOWN HERE: a FUSE file system cannot be mounted: {error}")
     serving = threading.Thread(target=_serve, args=(device,), daemon=True)
     serving.start()
     try:
