@@ -175,9 +175,12 @@ class Problems:
 
     def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> bool:
         if isinstance(error, Invalid):
-            self.found += error.problems
+            self.note(error)
             return True
         return False
+
+    def note(self, error: Invalid) -> None:
+        self.found += error.problems
 
     def refuse_if_any(self, text: str = "") -> None:
         if self.found:

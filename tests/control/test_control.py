@@ -438,8 +438,7 @@ class TestTheAudit:
         created, edited, paused = audit(house)
 
         assert (created.by, created.verb, created.before) == ("ada", "create", None)
-        assert created.after is not None
-        assert created.after["definition"]["every"] == "1h"
+        assert created.after == {"key": "nightly", "version": 1}
         assert (edited.by, edited.at, edited.schedule_id) == ("bob", at("08:30"), 1)
         assert edited.before == {
             "next_slot": "2026-11-16T09:00:00Z",

@@ -88,8 +88,7 @@ def audit_command(
         return
     rows = [["ID", "AT", "BY", "THROUGH", "VERB", "SCHEDULE", "RUN", "WHAT CHANGED"]]
     for each in found:
-        changed = {**(each["before"] or {}), **(each["after"] or {})}
-        became = plain({name: changed[name] for name in changed if name != "definition"})
+        became = plain({**(each["before"] or {}), **(each["after"] or {})})
         schedule, run = str(each["schedule_id"]), each["run_id"] or "-"
         who = [each["by"], each["origin"], each["verb"]]
         rows.append([str(each["id"]), each["at"], *who, schedule, run, became])

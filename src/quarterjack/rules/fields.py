@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from quarterjack.errors import InvalidSpecification, Problems
@@ -123,12 +124,30 @@ def _tags(value: Any, field: str) -> tuple[str, ...]:
     raise InvalidSpecification.because(field, value, "is no list of labels", remedy)
 
 
-READERS: Mapping[str, Reader] = {
+def _remembered(read: Reader) -> Reader:
+    """What a short plain value was read as is kept, for most schedules say what others said."""
+    kept = lru_cache(maxsize=1000, typed=True)(read)
+
+    def remembered(value: Any, field: str) -> Any:
+        is_short = type(value) in _PLAIN or (type(value) is str and len(value) < _SHORT)
+        return kept(value, field) if is_short else read(value, field)
+
+    return remembered
+
+
+_PLAIN = frozenset({int, bool, type(None)})
+_SHORT = 50
+
+_OWN: Mapping[str, Reader] = {
     "name": _optional(plain_label),
     "description": _optional(plain_text),
     "tags": _tags,
     "payload": _payload,
     "timezone": lambda value, _field: zone_name(value),
+}
+"""Those that differ from schedule to schedule, or with the host."""
+
+_SHARED: Mapping[str, Reader] = {
     "only_between": _hours,
     "not_on": _days,
     "on_constraint": _word(OnConstraint),
@@ -155,5 +174,10 @@ READERS: Mapping[str, Reader] = {
     "enabled": _flag,
     "priority": _number(-_MANY, _MANY),
     "queue": plain_label,
+}
+
+READERS: Mapping[str, Reader] = {
+    **_OWN,
+    **{field: _remembered(read) for field, read in _SHARED.items()},
 }
 """Every field beside the recurrence and the target."""

@@ -6,6 +6,7 @@ A schedule names exactly one, by a field of its own (`task: cleanup`) or as `tar
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,8 +86,8 @@ def read_target(mapping: Mapping[str, Any]) -> Target:
     _refuse_strangers(mapping, name, shape)
     fields = {name: _read(mapping[name], shape.wanted, name, shape)}
     for field, (wanted, default) in shape.beside.items():
-        value = mapping.get(field, default)
-        fields[field] = None if value is None else _read(value, wanted, field, shape)
+        said = mapping.get(field)
+        fields[field] = copy(default) if said is None else _read(said, wanted, field, shape)
     return Target(shape.kind, fields)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from quarterjack.errors import Invalid, InvalidSpecification, Problems, shown
@@ -64,13 +65,17 @@ def read_specification(
         recurrence = _read_recurrence(own, values, key)
     read: dict[str, Any] = {}
     for field, reader in READERS.items():
-        with problems:
+        try:
             read[field] = reader(values.get(field), field)
+        except Invalid as error:
+            problems.note(error)
     if recurrence is not None and target is not None and read.keys() == READERS.keys():
         specification = _composed(recurrence, target, read)
         for check in COMBINATIONS:
-            with problems:
+            try:
                 check(specification, own, now)
+            except Invalid as error:
+                problems.note(error)
         if not problems.found:
             return specification
     raise InvalidSpecification(f"schedule {shown(key)}", dict.fromkeys(problems.found))
@@ -85,19 +90,27 @@ def _said(mapping: object, what: str, problems: Problems) -> dict[str, Any]:
             raise InvalidSpecification.because(what, mapping, "is no mapping", remedy)
         return said
     for spelled, value in mapping.items():
-        with problems:
-            field = ALIASES.get(spelled, spelled) if isinstance(spelled, str) else spelled
-            if field not in FIELDS:
-                raise _unknown(field, value)
-            if what == "defaults" and field in _NO_DEFAULTS:
-                reason, remedy = "is each schedule's own", "say it there"
-                raise InvalidSpecification.because(f"defaults.{field}", value, reason, remedy)
-            if field in said:
-                reason = f"says the same as {field}"
-                raise InvalidSpecification.because(spelled, value, reason, "give either one")
+        field = ALIASES.get(spelled, spelled) if isinstance(spelled, str) else spelled
+        try:
+            _refuse_unsayable(field, spelled, value, what, said)
             if value is not None:
                 said[field] = _in_seconds(value) if spelled == "timeout_seconds" else value
+        except Invalid as error:
+            problems.note(error)
     return said
+
+
+def _refuse_unsayable(
+    field: Any, spelled: Any, value: object, what: str, said: Mapping[str, Any]
+) -> None:
+    if field not in FIELDS:
+        raise _unknown(field, value)
+    if what == "defaults" and field in _NO_DEFAULTS:
+        reason, remedy = "is each schedule's own", "say it there"
+        raise InvalidSpecification.because(f"defaults.{field}", value, reason, remedy)
+    if field in said:
+        reason = f"says the same as {field}"
+        raise InvalidSpecification.because(spelled, value, reason, "give either one")
 
 
 def _in_seconds(value: object) -> str:
@@ -116,7 +129,18 @@ def _read_recurrence(own: Mapping[str, Any], values: Mapping[str, Any], key: str
     fitting = fields_beside(named[0]) if named else frozenset()
     wanted = (WHEN & own.keys()) | fitting
     said = {name: value for name, value in values.items() if name in wanted}
-    return parse(said, timezone=zone_name(values["timezone"]), key=key)
+    zone = zone_name(values["timezone"])
+    if "h" in str(said.get("cron", "")).lower():  # an H needs the key
+        return parse(said, timezone=zone, key=key)
+    if not all(type(value) is str for value in said.values()):
+        return parse(said, timezone=zone)
+    return _kept_recurrence(zone, **said)
+
+
+@lru_cache(maxsize=10_000)
+def _kept_recurrence(zone: str, **said: str) -> Recurrence:
+    """Schedules that say the same share it, and the slots that it has worked out."""
+    return parse(said, timezone=zone)
 
 
 def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -> Specification:

@@ -39,10 +39,8 @@ def request_row(
 
 
 def _whole(schedule: Schedule) -> str:
-    """All that a person wrote; its definition is text already."""
-    is_lost = isinstance(schedule.specification, Unreadable)
-    definition = "null" if is_lost else schedule.specification.text
-    return f'{{"key":{json.dumps(schedule.key)},"definition":{definition}}}'
+    """All that a person wrote is in this version of its specification, which never changes."""
+    return f'{{"key":{json.dumps(schedule.key)},"version":{schedule.version}}}'
 
 
 def _told(schedule: Schedule) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quarterjack.errors import InvalidRecurrence
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
@@ -66,6 +67,10 @@ INTERVAL_NAMES = frozenset(_NAMED)
 
 def read_interval(value: object, field: str = "every") -> Interval:
     """From text, or from an integer number of milliseconds."""
+    return _kept_interval(value, field) if type(value) is str else _interval(value, field)
+
+
+def _interval(value: object, field: str) -> Interval:
     if isinstance(value, str) and value in _NAMED:
         return _NAMED[value]
     amounts = _amounts(value, field)
@@ -78,6 +83,10 @@ def read_interval(value: object, field: str = "every") -> Interval:
     return Interval(elapsed=total)
 
 
+_kept_interval = lru_cache(maxsize=1000)(_interval)
+"""Most are read several times: when they are written, when they are stored, when they are used."""
+
+
 def read_duration(value: object, field: str) -> int:
     """Elapsed microseconds, more than none; a day is 24 hours."""
     total = _total(_amounts(value, field), value, field)
@@ -86,6 +95,7 @@ def read_duration(value: object, field: str) -> int:
     return total
 
 
+@lru_cache(maxsize=1000)
 def duration_text(elapsed: int) -> str:
     """Hours and less, so that it is never mistaken for calendar time."""
     parts = []
