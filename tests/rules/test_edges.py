@@ -643,7 +643,7 @@ class TestWhatASecondLookFound:
 
     def test_after_the_budget_is_used_up_the_slots_since_then_run(self):
         world = World(limits=Limits(max_catchup_runs=1))
-        world.outage = Outage(at("08:15"), at("08:35"), caught_up=1, recurring=1)
+        world.outage = Outage(at("08:15"), at("08:35"), recurring=1)
         identity = world.add(every="10m", catch_up="run_all", if_running="allow")
         world.come("08:40")
 

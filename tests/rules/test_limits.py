@@ -5,9 +5,20 @@ from __future__ import annotations
 import pytest
 
 from quarterjack.errors import Conflict, InvalidSpecification
-from quarterjack.rules import Limits, Outage, Pace, next_look, noticed_outage, read_limits
+from quarterjack.rules import (
+    Facts,
+    Limits,
+    Outage,
+    Pace,
+    next_look,
+    noticed_outage,
+    read_limits,
+    read_specification,
+    run_now,
+)
+from quarterjack.rules.limits import current_outage
 from quarterjack.rules.presets import AS_A_SETTING
-from quarterjack.times.instants import MINUTE, SECOND
+from quarterjack.times.instants import MILLISECOND, MINUTE, SECOND
 from rules.world import World, at
 
 AGENT = AS_A_SETTING["agent"]["limits"]
@@ -60,7 +71,73 @@ def test_there_is_one_budget_per_outage_however_many_nodes_plan():
         world.plan([identity])
 
     assert len(world.runs) == 5
-    assert world.outage == Outage(at("08:00"), at("08:50"), caught_up=5, recurring=5)
+    assert world.outage == Outage(at("08:00"), at("08:50"), at("08:50:25"), recurring=5)
+
+
+@pytest.mark.mission("E6")
+def test_it_is_the_same_outage_until_a_look_is_noted():
+    known = Outage(at("08:00"), at("08:50"), recurring=5)
+
+    again = current_outage(known, at("08:00"), AGENT, at("08:51"))
+    another = current_outage(known, at("08:51"), AGENT, at("09:00"))
+
+    assert again == Outage(at("08:00"), at("08:51"), recurring=5)
+    assert another == Outage(at("08:51"), at("09:00"))
+    assert current_outage(known, at("08:59"), AGENT, at("09:00")) == known
+    assert current_outage(None, at("08:00"), AGENT, at("09:00")) == Outage(at("08:00"), at("09:00"))
+    assert current_outage(None, at("08:59"), AGENT, at("09:00")) is None
+
+
+@pytest.mark.mission("E6")
+def test_what_a_person_changes_after_an_outage_takes_from_its_budget():
+    world = World(limits=AFTER_THE_OUTAGE._replace(max_catchup_runs=1))
+    schedule = world.schedules[world.add(every="10m", if_running="allow")]
+    facts = Facts([schedule], limits=world.limits, last_look=at("08:00"))
+    known = Outage(at("08:00"), at("08:50"), recurring=1)
+
+    first = run_now(facts, at("08:50"))
+    second = run_now(facts._replace(outage=known), at("08:50"))
+    unaware = run_now(facts._replace(limits=Limits(), outage=known), at("08:50"))
+
+    assert first.outage == Outage(at("08:00"), at("08:50"), at("08:50:05"), recurring=1)
+    assert [str(row.reason) for row in second.plans[0].passed] == ["coalesced", "outage_limit"]
+    assert unaware.outage is not None, "whoever knows no limits forgets no budget"
+
+
+@pytest.mark.mission("E6")
+def test_those_who_are_planned_late_still_start_one_stagger_apart():
+    world = World(limits=Limits(max_dispatch_per_tick=2, catchup_stagger_ms=400))
+    for n in range(4):
+        world.add(every="10m", start_at=f"2026-11-16T08:2{n}:00Z")
+    after_an_outage(world, "08:50")
+    world.go("08:50:01")
+    world.step()
+
+    starts = [(run.ready_at - at("08:50")) // MILLISECOND for run in world.runs.values()]
+    assert starts == [0, 400, 1000, 1400]
+
+
+@pytest.mark.mission("E6", "E8")
+@pytest.mark.parametrize("stagger", [0, 5000])
+def test_after_an_outage_those_beyond_its_budget_do_not_wait_for_the_pace(stagger: int):
+    limits = Limits(max_dispatch_per_tick=2, max_catchup_runs=2, catchup_stagger_ms=stagger)
+    world = World(limits=limits)
+    recurring = [world.add(every="1h") for _ in range(6)]
+    after_an_outage(world, "09:30")
+
+    assert [world.states(each) for each in recurring[:2]] == [["queued"]] * 2
+    assert [world.rows(each) for each in recurring[2:]] == [[(1, "missed", "outage_limit")]] * 4
+
+
+@pytest.mark.mission("E6", "E8")
+@pytest.mark.parametrize(("stagger", "planned_at_once"), [(499, 2), (500, 4)])
+def test_a_stagger_that_keeps_the_pace_is_pace_enough(stagger: int, planned_at_once: int):
+    world = World(limits=Limits(max_dispatch_per_tick=2, catchup_stagger_ms=stagger))
+    for n in range(4):
+        world.add(at=f"2026-11-16T08:2{n}:00Z")
+    after_an_outage(world, "08:50")
+
+    assert len(world.runs) == planned_at_once
 
 
 @pytest.mark.mission("E6")
@@ -204,6 +281,16 @@ def test_every_limit_can_be_set():
     assert read_limits(said) == AGENT == Limits(**said)
     assert read_limits({}) == Limits(timer_clamp_ms=60_000)
     assert read_limits({"max_catchup_runs": 7}, AGENT) == AGENT._replace(max_catchup_runs=7)
+
+
+@pytest.mark.mission("E8")
+@pytest.mark.parametrize(("limits", "errors"), [({}, 10), ({"max_consecutive_errors": 0}, 0)])
+def test_0_lifts_a_limit_that_the_preset_has(limits: dict[str, int], errors: int):
+    said = {"prompt": "hello", "every": "1h"}
+
+    specification = read_specification(said, key="a", now=0, limits=read_limits(limits))
+
+    assert specification.max_consecutive_errors == errors
 
 
 @pytest.mark.parametrize("limits", [5, [], "max_catchup_runs: 3"])

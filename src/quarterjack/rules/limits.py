@@ -24,7 +24,13 @@ class Limits(NamedTuple):
     max_catchup_runs: int = 0
     catchup_stagger_ms: int = 0
     timer_clamp_ms: int = 60_000
-    max_consecutive_errors: int = 0
+    max_consecutive_errors: int | None = None
+    """The default for schedules; None leaves it to their presets."""
+
+    @property
+    def stagger_keeps_pace(self) -> bool:
+        """Are those who are caught up no more in a second than may be dispatched?"""
+        return self.catchup_stagger_ms * self.max_dispatch_per_tick >= 1000
 
 
 _BOUNDS = {
@@ -42,12 +48,12 @@ _SECONDS_APART = 10
 
 
 class Outage(NamedTuple):
-    """Nobody planned in (since, until]. So many schedules were caught up since, and so many of
-    these recur."""
+    """Nobody planned in (since, until]. The next schedule to be caught up may start then; so many
+    of those before it recur."""
 
     since: int
     until: int
-    caught_up: int = 0
+    next_ready_at: int = 0
     recurring: int = 0
 
     def covers(self, slot: int) -> bool:
@@ -58,12 +64,13 @@ class Outage(NamedTuple):
         """May one more recurring schedule be caught up?"""
         return not limits.max_catchup_runs or self.recurring < limits.max_catchup_runs
 
-    def next_ready_at(self, limits: Limits) -> int:
-        """When the next schedule to be caught up may start."""
-        return self.until + self.caught_up * limits.catchup_stagger_ms * MILLISECOND
+    def ready_at(self, now: int) -> int:
+        """When the next schedule to be caught up may start, though it be planned late."""
+        return max(self.next_ready_at, now)
 
-    def caught_up_one(self, *, recurring: bool) -> Outage:
-        return self._replace(caught_up=self.caught_up + 1, recurring=self.recurring + recurring)
+    def caught_up_one(self, limits: Limits, now: int, *, recurring: bool) -> Outage:
+        after = self.ready_at(now) + limits.catchup_stagger_ms * MILLISECOND
+        return self._replace(next_ready_at=after, recurring=self.recurring + recurring)
 
 
 class Pace(NamedTuple):
@@ -104,11 +111,15 @@ LOOK_NOTED_AFTER = 20 * SECOND
 def current_outage(
     known: Outage | None, last_look: int | None, limits: Limits, now: int
 ) -> Outage | None:
-    """The outage that has to be caught up: a new one, or the last; none if nothing is rationed."""
+    """The outage that has to be caught up: a new one, or the last; none if nothing is rationed.
+    Until a look is noted it is the same outage, whoever notices it, and has one budget."""
     if not limits.max_catchup_runs and not limits.catchup_stagger_ms:
         return None
     longest_gap = max(OUTAGE_AT_LEAST, 2 * limits.timer_clamp_ms * MILLISECOND)
-    return noticed_outage(last_look, now, longest_gap) or known
+    noticed = noticed_outage(last_look, now, longest_gap)
+    if noticed is None or known is None or known.since != noticed.since:
+        return noticed or known
+    return known._replace(until=noticed.until)
 
 
 def noticed_outage(last_look: int | None, now: int, longest_gap: int) -> Outage | None:

@@ -11,7 +11,7 @@ from quarterjack.errors import Conflict, InvalidSpecification, WrongState
 from quarterjack.rules.anchors import counts_anew_on_resume, slots_of
 from quarterjack.rules.draft import Commons, Draft
 from quarterjack.rules.first_run import first_cursor
-from quarterjack.rules.limits import Limits, refuse_beyond_limit
+from quarterjack.rules.limits import Limits, current_outage, refuse_beyond_limit
 from quarterjack.rules.model import Backfill, Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, turn
 from quarterjack.rules.pause import as_of, paused, resumed, woken
@@ -231,8 +231,10 @@ def _scope(schedule: Schedule) -> str:
 
 
 def _up_to_now(facts: Facts, now: int) -> tuple[Commons, Plan]:
-    """The plan under the specification as it was; a person does not wait for the pace."""
-    commons = Commons(facts, now)
+    """The plan under the specification as it was. A person does not wait for the pace, but takes
+    from the budget of an outage that no planner has noticed yet."""
+    outage = current_outage(facts.outage, facts.last_look, facts.limits, now)
+    commons = Commons(facts._replace(outage=outage or facts.outage), now)
     (schedule,) = facts.schedules
     return commons, plan_one(schedule, commons, now, paced=False)
 

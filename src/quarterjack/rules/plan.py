@@ -64,7 +64,7 @@ def _plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool) ->
         return Plan(schedule._replace(wake_at=schedule.paused_until if resting else None))
     due, following = due_slots(slots_of(schedule), schedule.cursor, now)
     draft = Draft(schedule, commons, now)
-    if due is not None and paced:
+    if due is not None and paced and _waits_for_pace(draft, due):
         postponed_until = commons.pace.postpones_until(commons.limits)
         if postponed_until is not None:
             _release(draft)
@@ -78,6 +78,16 @@ def _plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool) ->
     if draft.added and commons.limits.max_dispatch_per_tick:
         commons.pace = commons.pace.dispatched_one()
     return draft.plan()
+
+
+def _waits_for_pace(draft: Draft, due: Due) -> bool:
+    """What an outage has left behind does not, if the stagger keeps the pace already, or if nothing
+    of it will run, for the budget is used up."""
+    outage, limits = draft.outage, draft.commons.limits
+    if outage is None or not outage.covers(due.newest):
+        return True
+    has_room = draft.specification.once or outage.has_room(limits)
+    return has_room and not limits.stagger_keeps_pace
 
 
 def _decide_slots(draft: Draft, due: Due) -> None:
@@ -174,8 +184,8 @@ def _past_outage(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], int
         return slots, 0
     if not once and not outage.has_room(limits):
         return draft.newest(slots, len(later), Reason.OUTAGE_LIMIT), 0
-    draft.outage = outage.caught_up_one(recurring=not once)
-    return slots, outage.next_ready_at(limits)
+    draft.outage = outage.caught_up_one(limits, draft.now, recurring=not once)
+    return slots, outage.ready_at(draft.now)
 
 
 def _make_room(draft: Draft, replaced: Sequence[Run]) -> None:

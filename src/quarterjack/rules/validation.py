@@ -57,7 +57,7 @@ def read_specification(
         target = read_target(own)
     with problems:
         layer = preset_for(own.get("preset", preset), target.kind if target else None)
-    if limits.max_consecutive_errors:
+    if limits.max_consecutive_errors is not None:
         layer = {**layer, "max_consecutive_errors": limits.max_consecutive_errors}
     values = {**GENERAL, **layer, **_said(defaults or {}, "defaults", problems), **own}
     recurrence: Recurrence | None = None
