@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from quarterjack import rules
@@ -19,6 +20,8 @@ from quarterjack.engine.rescuer import Rescuer
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.rules import Limits, PassedOver, Retention, Run, Schedule
 from quarterjack.store.rows import passed_of, run_of, schedule_of
+from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.sqlite_file import open_database
 from quarterjack.store.values import Asked
 from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
@@ -43,10 +46,14 @@ class House:
         limits: Limits = Limits(),  # noqa: B008
         seats: int = 16,
         workers: Iterable[str] = ("w1",),
+        folder: Path | None = None,
     ) -> None:
+        """With a folder, each worker is a node of its own, and all are on one database in it."""
         self.loop = asyncio.new_event_loop()
         self.clock = SetClock(at(now))
-        self.store = memory_store(self.clock)
+        self.folder = folder
+        self.stores: list[SqliteStore] = []
+        self.store = self._opened()
         self.limits = limits
         self.seats = seats
         self.calls: list[tuple[int, Call]] = []
@@ -57,10 +64,23 @@ class House:
         self.wakes: dict[str, int | None] = {}
         self.hinted: set[str] = set()
         self.workers: dict[str, Worker] = {}
+        self.planned_by: list[str] = []
+        """Which nodes have made something ready, in turn."""
         self.run(self._start(list(workers)))
 
+    def _opened(self) -> SqliteStore:
+        if self.folder is None:
+            store = memory_store(self.clock)
+        else:
+            path = self.folder / "quarterjack.db"
+            connection = open_database(path, now=self.clock.now(), create=True)
+            store = SqliteStore(connection, path, self.clock, inline=True)
+        self.stores.append(store)
+        return store
+
     def close(self) -> None:
-        self.run(self.store.close())
+        for store in self.stores:
+            self.run(store.close())
         for task in asyncio.all_tasks(self.loop):
             task.cancel()
         self.loop.run_until_complete(asyncio.sleep(0))
@@ -71,19 +91,25 @@ class House:
 
     async def _start(self, names: list[str]) -> None:
         self.processes.clear()
-        self.add_process("planner", Planner(self.store, self.limits, self.hint, self.ask_leases))
         for name in names:
-            seats = Seats(name, count=self.seats)
-            targets = {"task": TaskTarget({"work": self._work})}
-            worker = Worker(self.store, targets, self.clock, seats, self.hinting(name))
-            self.workers[name] = worker
-            self.add_process(f"worker {name}", worker)
-            self.add_process(f"renewer {name}", Renewer(self.store, worker, seats))
-            self.add_process(f"recorder {name}", Recorder(self.store, worker))
-        first = self.workers[names[0]]
-        self.add_process("rescuer", Rescuer(self.store, first, Seats(names[0]), self.hint))
+            alone = name == names[0] or self.folder is None
+            self._start_worker(name, self.store if alone else self._opened())
         self.add_process("notifier", Notifier(self.store))
         self.add_process("pruner", Pruner(self.store, Retention()))
+
+    def _start_worker(self, name: str, store: SqliteStore) -> None:
+        """With a planner and a rescuer, if it is the first on its store."""
+        seats = Seats(name, count=self.seats)
+        targets = {"task": TaskTarget({"work": self._work})}
+        worker = Worker(store, targets, self.clock, seats, self.hinting(name))
+        if not self.workers or store is not self.store:
+            planner = Planner(store, self.limits, self.noting(name), self.ask_leases)
+            self.add_process(f"planner {name}", planner)
+            self.add_process(f"rescuer {name}", Rescuer(store, worker, seats, self.hint))
+        self.workers[name] = worker
+        self.add_process(f"worker {name}", worker)
+        self.add_process(f"renewer {name}", Renewer(store, worker, seats))
+        self.add_process(f"recorder {name}", Recorder(store, worker))
 
     def add_process(self, name: str, process: Process) -> None:
         self.processes[name] = process
@@ -95,7 +121,17 @@ class House:
     def hinting(self, worker: str) -> Callable[[str], None]:
         def hint(name: str) -> None:
             own = f"{name} {worker}"
-            self.hinted.add(own if own in self.processes else name)
+            if own in self.processes:
+                self.hinted.add(own)
+            else:
+                self.hint(name)
+
+        return hint
+
+    def noting(self, planner: str) -> Callable[[str], None]:
+        def hint(name: str) -> None:
+            self.planned_by += [planner] if name == "worker" else []
+            self.hint(name)
 
         return hint
 

@@ -89,7 +89,7 @@ def looped(clock: Any, *answers: Any) -> tuple[Steps, list[str | None]]:
 
     async def run() -> Steps:
         steps = Steps(*answers)
-        steps.loop = Loop(steps, Asked())
+        steps.loop = Loop(steps, Asked(), 5 * SECOND)
         stepping = asyncio.ensure_future(steps.loop.run())
         for _ in range(200):
             await asyncio.sleep(0.01)
@@ -113,6 +113,19 @@ class TestLoops:
     def test_a_store_that_must_not_be_used_ends_it(self):
         with pytest.raises(StoreUnusable, match="damaged"):
             looped(SetClock(5), StoreAway("locked"), StoreUnusable("damaged"), None)
+
+    @pytest.mark.mission("E8")
+    def test_without_a_wake_or_a_hint_it_looks_again_after_the_clamp(self):
+        class Passing(SetClock):
+            """Five seconds later whenever it is asked."""
+
+            def now(self) -> int:
+                self.instant += 5 * SECOND
+                return self.instant
+
+        steps, _ = looped(Passing(0), None, None)
+
+        assert steps.instants == [5 * SECOND, 15 * SECOND]
 
     def test_a_clock_that_was_set_back_is_noticed_by_every_loop(self):
         class SetBack(SetClock):
@@ -289,7 +302,7 @@ class TestMisbehavingWork:
         house.work = lambda call: house.sleep(10 * MINUTE)
         house.go("09:00")
         house.clock.instant += MINUTE
-        rescuer = house.processes["rescuer"]
+        rescuer = house.processes["rescuer w1"]
         rescuer._expected = None  # type: ignore[attr-defined]
         house.run(rescuer.step(house.clock.instant))
 

@@ -10,10 +10,9 @@ from typing import Protocol
 from quarterjack.errors import StoreError, StoreUnusable
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
-from quarterjack.times.instants import MINUTE, SECOND
+from quarterjack.times.instants import SECOND
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 1.0
-LATEST_LOOK = MINUTE
 LONGEST_WAIT_SECONDS = 2.0
 
 
@@ -26,9 +25,10 @@ class Process(Protocol):
 
 
 class Loop:
-    def __init__(self, process: Process, store: Store) -> None:
+    def __init__(self, process: Process, store: Store, latest_look: int) -> None:
         self._process = process
         self._store = store
+        self._latest_look = latest_look
         self._hinted = asyncio.Event()
         self._stopping = asyncio.Event()
         self._failures = 0
@@ -81,9 +81,10 @@ class Loop:
         return pause
 
     async def _sleep(self, begun: int, wake: int | None) -> None:
-        """Until the wake or a hint, but for a minute at most: hints may be lost. The clock is read
-        again and again, for it may be set meanwhile; if it was set back, all is worked out anew."""
-        latest = begun + LATEST_LOOK
+        """Until the wake or a hint, but not past the latest look: hints may be lost. The clock is
+        read again and again, for it may be set meanwhile; if it was set back, all is worked out
+        anew."""
+        latest = begun + self._latest_look
         wake = latest if wake is None else min(wake, latest)
         while not self._hinted.is_set():
             now = await self._store.read_clock()

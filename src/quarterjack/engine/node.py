@@ -21,6 +21,7 @@ from quarterjack.rules import Limits, Retention
 from quarterjack.store.contract import Store
 from quarterjack.targets.call import Target
 from quarterjack.telemetry.logs import log, told
+from quarterjack.times.instants import MILLISECOND
 
 GRACE_SECONDS = 10.0
 """How long work may go on after the program was told to stop."""
@@ -61,12 +62,15 @@ class Node:
             Caretaker(store),
             Timekeeper(clock, self.hint_all),
         ]
-        self._loops = {process.name: Loop(process, store) for process in processes}
+        self._latest_look = manner.limits.timer_clamp_ms * MILLISECOND
+        self._loops: dict[str, Loop] = {}
+        for process in processes:
+            self.add(process)
         self._told_to_stop = asyncio.Event()
 
     def add(self, process: Process) -> None:
         """One more that is kept stepping with the others."""
-        self._loops[process.name] = Loop(process, self._store)
+        self._loops[process.name] = Loop(process, self._store, self._latest_look)
 
     def hint(self, name: str) -> None:
         self._loops[name].hint()
