@@ -1,0 +1,275 @@
+"""Service limits on the running engine: one node, two nodes on one database, two real processes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from crash import harness
+from crash.harness import wait_for
+from engine.house import House, failing
+from quarterjack import rules
+from quarterjack.declare.declaration import read_declaration
+from quarterjack.engine import planner
+from quarterjack.rules import AS_A_SETTING, Limits, Status
+from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
+from rules.world import at
+from store.stores import new
+
+AGENT: Limits = AS_A_SETTING["agent"]["limits"]
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., House]]:
+    made: list[House] = []
+
+    def house(*values: Any, **words: Any) -> House:
+        made.append(House(*values, **words))
+        return made[-1]
+
+    yield house
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def nodes(
+    make: Callable[..., House], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Limits], House]:
+    """Two nodes on one database, which take turns: each plans three schedules at a time."""
+    monkeypatch.setattr(planner, "BATCH", 3)
+
+    def house(limits: Limits) -> House:
+        return make(limits=limits, workers=("w1", "w2"), folder=tmp_path)
+
+    return house
+
+
+def after_an_outage(house: House, until: str) -> None:
+    house.sleep_until(until)
+    house.restart("w3", "w4")
+    house.planned_by.clear()
+    house.go(until)
+
+
+def seconds_after(start: str, house: House) -> list[int]:
+    return [(when - at(start)) // SECOND for when, _ in house.calls]
+
+
+class TestAfterAnOutage:
+    @pytest.mark.mission("E6", "E8")
+    def test_two_nodes_together_catch_up_five_recurring_ones_five_seconds_apart_oldest_first(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(AGENT)
+        for minute in range(20, 0, -1):
+            house.add(f"at {minute:02}", cron=f"{minute} 9 * * *")
+        house.go("08:30")
+        after_an_outage(house, "10:30")
+        house.go("10:35")
+
+        assert set(house.planned_by) == {"w3", "w4"}, "both have planned"
+        assert [call.key for _, call in house.calls] == [
+            f"at {minute:02}" for minute in range(1, 6)
+        ]
+        assert seconds_after("10:30", house) == [0, 5, 10, 15, 20]
+        refused = [house.passed(identity) for identity in range(1, 16)]
+        assert refused == [[(1, "outage_limit")]] * 15, "the rest has a row with the reason"
+        tomorrow = {house.schedule(identity).next_slot for identity in range(1, 21)}
+        assert tomorrow == {at(f"2026-11-17T09:{minute:02}:00Z") for minute in range(1, 21)}
+
+    @pytest.mark.mission("E6")
+    def test_one_shots_are_never_lost_and_follow_at_the_same_stagger(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(AGENT)
+        for number in range(8):
+            house.add(f"hourly {number}", every="1h")
+        for minute in range(10, 17):
+            house.add(f"once {minute}", at=f"2026-11-16T09:{minute}:00Z", catch_up="skip")
+        house.go("08:30")
+        after_an_outage(house, "09:45")
+        house.go("10:00:01")
+
+        started = Counter(call.key.split()[0] for _, call in house.calls[:12])
+        assert started == {"hourly": 5, "once": 7}
+        assert seconds_after("09:45", house)[:12] == [5 * step for step in range(12)]
+        done = [house.schedule(identity).status for identity in range(9, 16)]
+        assert done == [Status.DONE] * 7
+        assert len(house.calls) == 12 + 8, "the slots of ten are none of the budget"
+
+    @pytest.mark.mission("E6")
+    def test_restarting_again_and_again_makes_no_new_budget(self, nodes: Callable[[Limits], House]):
+        house = nodes(AGENT)
+        for number in range(20):
+            house.add(f"s{number}", every="1h")
+        house.go("08:30")
+        after_an_outage(house, "09:30")
+        for second in (2, 4, 6):
+            house.restart(f"w{second}", f"x{second}")
+            house.go(at("09:30") + second * SECOND)
+        house.go("09:45")
+
+        assert len(house.calls) == 5
+
+    @pytest.mark.mission("E6")
+    def test_a_schedule_that_cannot_be_planned_makes_no_new_budget(
+        self, make: Callable[..., House]
+    ):
+        """The others of its batch are planned one by one."""
+        house = make(limits=AGENT)
+        for number in range(12):
+            house.add(f"s{number}", every="1h")
+        house.go("08:30")
+        house.store._walker._connection.execute(
+            "create trigger picky before insert on runs when new.schedule_id = 3"
+            " begin select raise(abort, 'not this one'); end"
+        )
+        house.sleep_until("09:30")
+        house.restart()
+        house.go("09:45")
+
+        assert house.schedule(3).status is Status.INVALID
+        assert seconds_after("09:30", house) == [0, 5, 10, 15, 20]
+
+    @pytest.mark.mission("E6")
+    def test_an_edit_before_the_first_look_takes_from_the_same_budget(
+        self, make: Callable[..., House]
+    ):
+        """At a start the declaration is applied first, and plans under the old definitions."""
+        house = make(limits=AGENT)
+        for number in range(12):
+            house.add(f"s{number}", every="1h")
+        house.go("08:30")
+        house.sleep_until("09:30")
+        for identity in range(1, 9):
+            changed = new(f"s{identity - 1}", house.clock.instant, every="2h").specification
+            house.ask(identity, rules.edit, changed)
+        house.restart()
+        house.go("09:45")
+
+        assert seconds_after("09:30", house) == [0, 5, 10, 15, 20]
+
+    @pytest.mark.mission("E6", "E7")
+    def test_one_with_ten_errors_is_paused_and_not_dispatched(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(AGENT)
+        house.add("lenient", every="1m", max_consecutive_errors=50)
+        house.add("good", every="1h")
+        house.work = lambda call: failing(call) if call.key == "lenient" else None
+        house.go("08:12")
+        strict = new("lenient", at("08:12"), every="1m", max_consecutive_errors=10).specification
+        house.ask(1, rules.edit, strict)
+        house.calls.clear()
+        after_an_outage(house, "09:30")
+        house.go("09:31")
+
+        assert [call.key for _, call in house.calls] == ["good"]
+        schedule = house.schedule(1)
+        assert (schedule.status, schedule.status_reason) == (Status.PAUSED, "consecutive_errors")
+        assert house.passed(1) == [(78, "consecutive_errors")]
+
+
+class TestThePace:
+    @pytest.mark.mission("E8")
+    def test_two_nodes_together_dispatch_five_in_a_second(self, nodes: Callable[[Limits], House]):
+        house = nodes(Limits(max_dispatch_per_tick=5))
+        for number in range(18):
+            house.add(f"s{number:02}", every="1h")
+        house.go("09:00:05")
+
+        assert seconds_after("09:00", house) == [0] * 5 + [1] * 5 + [2] * 5 + [3] * 3
+        assert set(house.planned_by) == {"w1", "w2"}
+        assert {house.slots(identity)[0] for identity in range(1, 19)} == {at("09:00")}
+
+    @pytest.mark.mission("E8")
+    def test_0_is_unlimited(self, nodes: Callable[[Limits], House]):
+        house = nodes(Limits(0, 0, 0, 0, 60_000, 0))
+        for number in range(18):
+            house.add(f"s{number:02}", every="1h")
+        house.go("09:00")
+        after_an_outage(house, "10:30")
+
+        assert seconds_after("09:00", house) == [0] * 18 + [90 * 60] * 18
+
+
+class TestErrors:
+    @pytest.mark.mission("E7", "E8")
+    @pytest.mark.parametrize(("said", "calls"), [({}, 10), ({"max_consecutive_errors": 3}, 3)])
+    def test_in_a_row_pause_a_schedule_and_the_service_says_how_many(
+        self, make: Callable[..., House], tmp_path: Path, said: dict[str, int], calls: int
+    ):
+        file = tmp_path / "q.yaml"
+        file.write_text(
+            f"preset: agent\nlimits: {said}\nschedules:\n  a: {{every: 1m, task: work}}"
+        )
+        declaration = read_declaration(file)
+        house = make(limits=declaration.limits)
+        house.add(**declaration.specification("a", house.clock.instant).to_json())
+        house.work = failing
+        house.go("09:00")
+
+        assert len(house.calls) == calls
+        assert house.schedule().status is Status.PAUSED
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[harness.House]:
+    house = harness.House(tmp_path)
+    yield house
+    house.end()
+
+
+def age(house: harness.House, hours: int) -> None:
+    """As if nobody had looked for so long; of the schedules the last is the oldest."""
+    ago = hours * HOUR
+    database = apsw.Connection(str(house.database))
+    database.execute(f"update planning set last_look = last_look - {ago}")
+    for instant in ("created_at", "anchor_at", "cursor", "next_slot", "wake_at"):
+        database.execute(f"update schedules set {instant} = {instant} - {ago} - id * {SECOND}")
+    database.close()
+
+
+@pytest.mark.mission("E6", "E8")
+def test_two_processes_after_an_outage_have_one_budget(folder: harness.House):
+    recurring = {f"hourly {n}": {"every": "1h", "command": folder.work(0.8)} for n in range(8)}
+    shots = {f"once {n}": {"after": "1h", "command": folder.work(0.8)} for n in range(2)}
+    limits = {"catchup_stagger_ms": 600, "max_catchup_runs": 3}
+    folder.declare(shots | recurring, preset="agent", limits=limits, workers=1)
+    folder.stop(folder.up())
+    age(folder, hours=2)
+
+    both = [folder.start(), folder.start()]
+    wait_for(lambda: len(folder.lines()) == 2 * 5, 30, "five are caught up")
+    for process in both:
+        folder.stop(process)
+
+    planned = "select key, ready_at from runs join schedules on id = schedule_id order by ready_at"
+    keys, ready = zip(*folder.query(planned), strict=True)
+    walls = {line.key: line.wall for line in folder.lines() if line.what == "start"}
+    assert keys == ("hourly 7", "hourly 6", "hourly 5", "once 1", "once 0")
+    assert [later - sooner for sooner, later in pairwise(ready)] == [600 * MILLISECOND] * 4
+    assert all(walls[key] >= instant for key, instant in zip(keys, ready, strict=True))
+    assert len(folder.query("select distinct worker from runs")) == 2, "both have worked"
+    missed = "select schedule_id from passed where reason = 'outage_limit'"
+    assert len(folder.query(missed)) == 8 - 3
+    assert folder.query(f"select count(*) from schedules where wake_at < {ready[0]}") == [(0,)]
+
+
+@pytest.mark.mission("E8")
+def test_a_declaration_of_more_than_may_be_active_changes_nothing(folder: harness.House):
+    every = {"every": "1h", "command": ["true"]}
+    folder.declare({"a": every, "b": every}, limits={"max_scheduled_jobs": 2})
+    folder.stop(folder.up())
+    folder.declare({"b": every, "c": every, "d": every}, limits={"max_scheduled_jobs": 2})
+
+    assert folder.start().wait(20) == 1
+    assert "2 schedules are active and max_scheduled_jobs is 2; pause" in folder.log()
+    assert folder.query("select key from schedules where deleted_at is null") == [("a",), ("b",)]
