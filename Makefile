@@ -14,9 +14,10 @@ HITS ?= 3
 KILLS ?= 100
 PAIRS ?= 1000000
 CUTS ?= 20000
+COUNT ?= 100000
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash wal cuts properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash herd wal cuts properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -85,6 +86,9 @@ oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over rea
 
 crash: .venv/ready  ## kill -9 at every step of a firing, HITS deep, and KILLS times at random
 	@PYTHONPATH=tests $(BIN)/python -m crash.harness --hits $(HITS) --kills $(KILLS) --seed $(SEED)
+
+herd: .venv/ready  ## COUNT schedules due in the same second, and an urgent one a moment later
+	@PYTHONPATH=tests $(BIN)/python -m engine.herd --count $(COUNT)
 
 wal: .venv/ready  ## two processes write and write back SQLite's log at once, PAIRS times
 	@PYTHONPATH=tests $(BIN)/python -m store.wal --pairs $(PAIRS) --seed $(SEED)

@@ -56,6 +56,26 @@ class TestPlanning:
 
         assert [ask.plan(limit=2).looked_at for _ in range(3)] == [2, 2, 1]
 
+    @pytest.mark.fault("F46")
+    def test_the_urgent_go_before_a_herd_and_what_can_wait_comes_last(self, ask: Asking):
+        ask.add("patient", cron="1 9 * * *", priority=-1)
+        ask.add_all([new(f"herd{number}", ask.now, cron="2 9 * * *") for number in range(4)])
+        ask.add("urgent", cron="3 9 * * *", priority=1)
+        edited = new("herd0", ask.now, cron="4 9 * * *", priority=7).specification
+        ask.change(2, lambda facts, now: rules.edit(facts, edited, now))
+        ask.plan()
+        ask.go("09:05")
+        turns: list[list[str]] = []
+
+        def decide(facts: Facts, now: int) -> Plans:
+            turns.append([schedule.key for schedule in facts.schedules])
+            return rules.plan(facts, now)
+
+        while ask(ask.store.plan_due(ask.now, 2, decide)).looked_at == 2:
+            pass
+
+        assert turns == [["urgent", "herd0"], ["herd1", "herd2"], ["herd3", "patient"]]
+
     def test_a_rule_that_fails_changes_nothing(self, ask: Asking):
         ask.add(every="1h")
         ask.go("09:00")

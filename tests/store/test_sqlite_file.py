@@ -64,6 +64,20 @@ class TestSchema:
 
         assert schema(old) == schema(fresh)
 
+    def test_schedules_from_before_urgency_keep_their_priority(self, tmp_path: Path):
+        path = tmp_path / "q.db"
+        old = open_database(path, now=0, create=True, steps=OURS[:1])
+        columns = [name for name in self.columns(old, "schedules") if name not in ("id", "key")]
+        for identity in (1, 2):
+            values = f"{identity}, 'k{identity}', {', '.join('0' for _ in columns)}"
+            old.execute(f"insert into schedules (id, key, {', '.join(columns)}) values ({values})")
+        old.execute("""insert into specifications values (1, 0, '', '{"priority": 7}', 0)""")
+        old.close()
+
+        new = open_database(path, now=0, create=True)
+
+        assert new.execute("select priority from schedules").fetchall() == [(7,), (0,)]
+
     def test_an_older_program_refuses_a_newer_database(self, tmp_path: Path):
         path = tmp_path / "q.db"
         open_database(path, now=0, create=True, steps=[*OURS, NEXT]).close()

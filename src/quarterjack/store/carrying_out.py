@@ -116,8 +116,8 @@ def _add_versions(
         plan.schedule for plan in plans if plan.schedule.version != before[plan.schedule.id].version
     ]
     yield from add_specifications(edited, specifications, now)
-    names = [(each.specification.name, now, each.id) for each in edited]
-    yield from _many("note_edits", names)
+    rows = [(each.specification.name, each.specification.priority, now, each.id) for each in edited]
+    yield from _many("note_edits", rows)
 
 
 def add_specifications(

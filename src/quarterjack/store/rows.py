@@ -83,9 +83,9 @@ def audit_of(row: Row) -> Audit:
 
 def new_schedule_row(schedule: Schedule, new: NewSchedule, now: int) -> Row:
     first, second = schedule[:2]
-    state = _state_of(schedule)
-    name = schedule.specification.name
-    return (first, second, schedule.created_at, *state, name, new.owner, new.origin, now, None)
+    state, said = _state_of(schedule), schedule.specification
+    beside = (said.name, new.owner, new.origin, now, None, said.priority)
+    return (first, second, schedule.created_at, *state, *beside)
 
 
 def schedule_row(schedule: Schedule) -> Row:

@@ -1,3 +1,3 @@
 update schedules
-set name = $1, updated_at = $2
-where id = $3
+set name = $1, priority = $2, updated_at = $3
+where id = $4
