@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from engine.house import House
+from quarterjack.times.instants import MINUTE
+from rules.world import at
 
 HERD = 20_000
 URGENT_SECONDS_MAX = 3
@@ -32,3 +38,47 @@ def test_a_herd_is_worked_off_in_batches_and_an_urgent_schedule_does_not_wait_fo
     assert driven["urgent_seconds"] < URGENT_SECONDS_MAX
     assert driven["grown_mib"] < GROWN_MIB_MAX
     assert driven["statements"] < STATEMENTS_MAX * driven["batches"]
+
+
+FRIDAY, MONDAY = "2026-11-13T17:00:00Z", "2026-11-16T10:00:30Z"
+MISSED = (at(MONDAY) - at(FRIDAY)) // MINUTE
+
+
+@pytest.fixture
+def house() -> Iterator[House]:
+    house = House(FRIDAY)
+    yield house
+    house.close()
+
+
+@pytest.mark.fault("F47")
+@pytest.mark.mission("D7", "H8")
+@pytest.mark.parametrize(
+    ("fields", "ran", "passed"),
+    [
+        ({"catch_up": "skip"}, 1, [(3899, "grace")]),
+        ({"catch_up": "skip", "grace": "10s"}, 0, [(3900, "grace")]),
+        ({"catch_up": "run_once"}, 1, [(3899, "coalesced")]),
+        ({"catch_up": "run_all"}, 100, [(3800, "max_catch_up_runs")]),
+        ({"catch_up": "run_all", "catch_up_window": "1h"}, 60, [(3840, "catch_up_window")]),
+        ({"catch_up": "run_all", "if_running": "queue", "queue_limit": 7}, 8, None),
+        ({"catch_up": "run_all", "total_repeats": 5}, 5, None),
+        ({"catch_up": "run_all", "only_between": "09:00-09:30"}, 90, None),
+    ],
+)
+def test_after_a_weekend_asleep_every_missed_minute_has_run_or_is_counted_with_its_reason(
+    house: House, fields: dict[str, Any], ran: int, passed: list[tuple[int, str]] | None
+):
+    house.add(every="1m", **fields)
+    house.go(FRIDAY)
+    house.sleep_until(MONDAY)
+    for number in range(3):
+        house.restart(f"w{number}")
+        house.go(MONDAY)
+
+    counted = sum(count for count, _ in house.passed())
+    assert MISSED == 65 * 60
+    assert (len(house.runs()), counted) == (ran, MISSED - ran)
+    assert passed is None or house.passed() == passed
+    assert len(house.started()) == len(set(house.started())) == ran
+    assert set(house.states()) <= {"succeeded"}
