@@ -1,0 +1,103 @@
+"""Poison: work that dies in every way it can, and takes its worker with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crash.harness import House, Line, wait_for
+
+DEATHS = {
+    "raises": ("raise ValueError('no')", "exit code 1"),
+    "leaves": ("import os; os._exit(7)", "exit code 7"),
+    "segfaults": ("import ctypes; ctypes.string_at(0)", "killed by SIGSEGV"),
+    "out of memory": ("import os; os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+}
+KILL_THE_WORKER = """
+import os, signal
+pid = os.getpid()
+for _ in range(3):  # its supervisor, the process that forks these, the worker
+    pid = int(open(f"/proc/{pid}/stat").read().rpartition(") ")[2].split()[1])
+os.kill(pid, signal.SIGKILL)
+signal.pause()
+"""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    house = House(tmp_path)
+    yield house
+    house.end()
+
+
+def python(script: str) -> list[str]:
+    return [sys.executable, "-S", "-E", "-c", script]
+
+
+def at_once(lines: list[Line]) -> int:
+    """How many worked at the same time, at most."""
+    changes = sorted((line.wall, 1 if line.what == "start" else -1) for line in lines)
+    most = now = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+@pytest.mark.fault("F48")
+def test_work_that_dies_is_tried_so_often_and_takes_no_seat_with_it(house: House):
+    poison = {
+        key: {
+            "command": python(script),
+            "every": "1h",
+            "first_run": "now",
+            "max_retries": 4,
+            "retry_delay": "100ms",
+            "retry_backoff": "fixed",
+        }
+        for key, (script, _) in DEATHS.items()
+    }
+    slow = {key: {"command": house.work(1), "every": "2s"} for key in ("left", "right")}
+    house.declare(poison | slow, workers=2)
+    process = house.up()
+    failed = "select key, attempt, error from runs join schedules on id = schedule_id"
+    failed += " where state = 'failed' order by key"
+    rows = wait_for(
+        lambda: len(found := house.query(failed)) == 4 and found, 30, "they have failed"
+    )
+    before = len(house.lines())
+    wait_for(lambda: len(house.lines()) >= before + 6, 20, "others go on")
+    house.stop(process)
+
+    assert rows == [(key, 5, error) for key, (_, error) in sorted(DEATHS.items())]
+    assert at_once(house.lines()[before:]) == 2, "both seats are there"
+
+
+@pytest.mark.fault("F48")
+def test_work_that_kills_its_worker_is_lost_after_five_of_them_and_others_go_on(house: House):
+    poison = {"command": python(KILL_THE_WORKER), "every": "1h", "first_run": "now"}
+    house.declare({"poison": poison, "steady": {"command": house.work(0), "every": "1s"}})
+    deaths = 0
+    process = house.up()
+
+    def is_lost() -> bool:
+        """As under a supervisor that starts it again."""
+        nonlocal deaths, process
+        if process.poll() is not None:
+            deaths, process = deaths + 1, house.start()
+        return house.query("select 1 from runs where state = 'lost'") != []
+
+    wait_for(is_lost, 60, "it is given up")
+    before = house.succeeded()
+    wait_for(lambda: house.succeeded() >= before + 2, 20, "others go on")
+    house.stop(process)
+
+    told = "select attempt, losses, error from runs where state = 'lost'"
+    ((attempt, losses, error),) = house.query(told)
+    assert (attempt, losses, deaths) == (5, 5, 5)
+    assert "was lost" in error
+    ended = "select ending from attempts join runs using (schedule_id, number) where state = 'lost'"
+    assert house.query(ended) == [("lost",)] * 4, "and the last one in the run itself"
