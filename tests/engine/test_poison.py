@@ -24,6 +24,18 @@ for _ in range(3):  # its supervisor, the process that forks these, the worker
 os.kill(pid, signal.SIGKILL)
 signal.pause()
 """
+DEAF = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if not os.fork():
+    os.setsid()
+    if os.fork():
+        os._exit(0)  # and so the grandchild has no parent, and a session of its own
+with open(sys.argv[1], "a") as pids:
+    pids.write(f"{os.getpid()}\\n")
+time.sleep(60)
+"""
+ARE_DEAD = "for pid in $(cat $0); do kill -0 $pid && exit 1; done; exit 0"
 
 
 @pytest.fixture
@@ -101,3 +113,22 @@ def test_work_that_kills_its_worker_is_lost_after_five_of_them_and_others_go_on(
     assert "was lost" in error
     ended = "select ending from attempts join runs using (schedule_id, number) where state = 'lost'"
     assert house.query(ended) == [("lost",)] * 4, "and the last one in the run itself"
+
+
+@pytest.mark.fault("F49")
+@pytest.mark.mission("P12")
+def test_work_that_ends_for_nobody_is_timed_out_and_gone_before_its_seat_is_free(house: House):
+    """It ignores SIGTERM, and has forked twice and left its session. Its one successor, which waits
+    for the seat, looks whether any of it is alive."""
+    pids = house.folder / "pids"
+    deaf = {"command": [*python(DEAF), str(pids)], "timeout": "1s", "priority": 1}
+    after = {"command": ["sh", "-c", ARE_DEAD, str(pids)]}
+    once = {"every": "1h", "first_run": "now"}
+    house.declare({"deaf": deaf | once, "after": after | once}, workers=1)
+    process = house.up()
+    ended = "select state, error from runs where finished_at is not null order by finished_at"
+    rows = wait_for(lambda: len(found := house.query(ended)) == 2 and found, 20, "both have ended")
+    house.stop(process)
+
+    assert len(pids.read_text().split()) == 2, "there were two of them"
+    assert rows == [("timed_out", "it took longer than its 1 s"), ("succeeded", None)]
