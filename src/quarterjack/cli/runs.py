@@ -89,7 +89,18 @@ def show_logs(database: Database, run: str, as_json: bool, attempt: int | None) 
         data = reads.output(run, attempt)
     if as_json:
         print_json({"run": run, "output": data.decode(errors="replace")})
-    elif data:
-        sys.stdout.buffer.write(data)
-    else:
+    elif not data:
         print_styled("it has put out nothing", "dim", to_stderr=True)
+    elif sys.stdout.isatty():
+        click.echo(_harmless(data), nl=False)
+    else:
+        sys.stdout.buffer.write(data)
+
+
+def _harmless(data: bytes) -> str:
+    """As a terminal may see it: what would speak to the terminal is shown instead."""
+    text = data.decode(errors="backslashreplace").replace("\r\n", "\n")
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else repr(letter)[1:-1]
+        for letter in text
+    )
