@@ -420,6 +420,16 @@ class TestCombinations:
         )
         assert by_default.total_repeats == 0
 
+    @pytest.mark.fault("F52")
+    def test_a_command_takes_no_payload_that_no_program_can_be_started_with(self):
+        most = {"x": "a" * 130_991}
+        more = {"x": "a" * 130_992}
+        (problem,) = problems(command=["true"], every="5m", payload=more)
+
+        assert "is 131001 bytes as JSON, and a command can take at most 131000; put it" in problem
+        assert specification(command=["true"], every="5m", payload=most).payload == most
+        assert specification(task="t", every="5m", payload=more).payload == more
+
     def test_what_is_stored_was_judged_when_it_was_new(self):
         stored = specification(after="17m", only_between="08:00-09:00").to_json()
 

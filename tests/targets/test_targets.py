@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from crash.harness import is_alive, wait_for
+from quarterjack.rules.combinations import COMMAND_PAYLOAD_MAX
 from quarterjack.targets.call import Answer, Call
 from quarterjack.targets.command import CommandTarget
 from quarterjack.targets.task import TaskTarget, current_call
@@ -73,6 +74,15 @@ class TestCommands:
             "QUARTERJACK_OWNER": "ada",
             "QUARTERJACK_IDEMPOTENCY_KEY": "7-3",
         }
+
+    def test_it_can_take_as_much_payload_as_is_allowed(self):
+        payload = {"x": "a" * (COMMAND_PAYLOAD_MAX - len('{"x": ""}'))}
+        out: list[bytes] = []
+
+        assert (
+            acted("sh", "-c", "echo ${#QUARTERJACK_PAYLOAD}", out=out, payload=payload) == Answer()
+        )
+        assert int(b"".join(out)) == COMMAND_PAYLOAD_MAX
 
     def test_nothing_else_of_the_worker_reaches_it(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("DATABASE_PASSWORD", "secret")

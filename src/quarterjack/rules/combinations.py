@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from quarterjack.times.recurrence import WallRecurrence
 
 SLOTS_TRIED = 1000
 """How many slots a window may refuse before it seems to refuse all."""
+COMMAND_PAYLOAD_MAX = 131_000
+"""Bytes. It goes with a command in one variable, and Linux takes none over 128 KiB."""
 
 
 def at_most_once_is_never_retried(specification: Specification, _own: object, _now: object) -> None:
@@ -62,6 +65,17 @@ def only_polls_are_guarded(
         raise InvalidSpecification.because("max_outstanding_polls", said, reason, remedy)
 
 
+def a_command_can_take_its_payload(
+    specification: Specification, _own: object, _now: object
+) -> None:
+    payload = specification.payload
+    size = len(json.dumps(payload)) if specification.target.kind == "command" else 0
+    if size > COMMAND_PAYLOAD_MAX:
+        reason = f"is {size} bytes as JSON, and a command can take at most {COMMAND_PAYLOAD_MAX}"
+        remedy = "put it in a file, and say where it is"
+        raise InvalidSpecification.because("payload", payload, reason, remedy)
+
+
 def a_window_admits_some_slot(specification: Specification, _own: object, now: int | None) -> None:
     window = specification.window
     if window is None or now is None or specification.on_constraint is OnConstraint.DEFER:
@@ -102,6 +116,7 @@ COMBINATIONS: tuple[Check, ...] = (
     a_first_run_can_be,
     a_one_shot_does_not_repeat,
     only_polls_are_guarded,
+    a_command_can_take_its_payload,
     a_window_admits_some_slot,
 )
 """Each takes the specification, what the schedule said itself, and from where it counts."""
