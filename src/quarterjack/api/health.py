@@ -9,13 +9,21 @@ from collections.abc import Callable
 _REQUEST_SECONDS = 5
 _HEADER_BYTES_MAX = 8192
 _RETRY_AFTER_SECONDS = 5
+CONNECTIONS_MAX = 64
 _REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 
 
 async def serve_health(host: str, port: int, problems: Callable[[], list[str]]) -> asyncio.Server:
-    """Answer on this address; `problems` says why the program is not ready."""
+    """Answer on this address; `problems` says why the program is not ready. Of too many connections
+    the oldest is closed, so that whoever asks is answered."""
+    connected: dict[asyncio.StreamWriter, None] = {}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected[writer] = None
+        if len(connected) > CONNECTIONS_MAX:
+            oldest = next(iter(connected))
+            del connected[oldest]
+            oldest.transport.abort()
         try:
             async with asyncio.timeout(_REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -24,6 +32,7 @@ async def serve_health(host: str, port: int, problems: Callable[[], list[str]]) 
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # whoever asked is gone, too slow or too wordy: nobody waits for an answer
         finally:
+            connected.pop(writer, None)
             writer.close()
 
     return await asyncio.start_server(answer, host, port, limit=_HEADER_BYTES_MAX)
