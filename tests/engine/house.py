@@ -92,8 +92,8 @@ class House:
     async def _start(self, names: list[str]) -> None:
         self.processes.clear()
         for name in names:
-            alone = name == names[0] or self.folder is None
-            self._start_worker(name, self.store if alone else self._opened())
+            shares = name == names[0] or self.folder is None
+            self._start_worker(name, self.store if shares else self._opened())
         self.add_process("notifier", Notifier(self.store))
         self.add_process("pruner", Pruner(self.store, Retention()))
 

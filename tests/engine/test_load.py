@@ -1,4 +1,4 @@
-"""Too much at once: herds, weekends asleep, and work that dies or kills."""
+"""Too much at once: a herd, and all that came due in a weekend asleep."""
 
 from __future__ import annotations
 
