@@ -37,6 +37,8 @@ class Planner:
     async def step(self, now: int) -> int:
         if not self._knows_zones:
             await self._note_zones(now)
+        # Asked for right behind it, a claim finds what is planned, and shares its commit.
+        self._hint("worker")
         try:
             planned = await self._store.plan_due(now, BATCH, self._decide)
         except StoreError:
@@ -46,8 +48,6 @@ class Planner:
             if not await self._plan_one_by_one(now):
                 raise  # it is no schedule's fault
             return now
-        if planned.added:
-            self._hint("worker")
         if planned.stops:
             self._ask_leases()
         if planned.looked_at:

@@ -2,7 +2,8 @@
 
 Verbs that decide take the rule as an argument and call it inside, with the facts as they are. A
 verb that raises has changed nothing. One that raises `StoreAway` may be asked again: what it would
-do twice, it does once, because every slot, attempt and chunk has an identity of its own.
+do twice, it does once, because every slot, attempt and chunk has an identity of its own. Verbs are
+carried out in the order in which they are asked.
 """
 
 from __future__ import annotations
