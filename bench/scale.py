@@ -33,6 +33,10 @@ OLD = 100 * DAY
 OLD_OF_ONE = 1000
 """Fewer than a schedule keeps by number, so that only their age counts."""
 
+RESTING = {"every": "365d"}
+COMING_DUE = {"every": "1h", "if_running": "allow"}
+"""Allowed, for nobody runs what was planned the hour before."""
+
 Rows = Iterator[tuple[str, str, str]]
 
 
@@ -51,7 +55,7 @@ async def fill(folder: Path, count: int) -> float:
     async with ours.opened(folder) as store:
         for first in range(0, count, BATCH):
             numbers = range(first, min(first + BATCH, count))
-            fields = [{"every": "365d" if number % every else "1h"} for number in numbers]
+            fields = [RESTING if number % every else COMING_DUE for number in numbers]
             new = ours.new_schedules(fields, now, first)
             begun = time.perf_counter()
             await ours.add(store, new, now)
