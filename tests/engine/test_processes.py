@@ -12,10 +12,11 @@ from engine.house import House
 from quarterjack import rules
 from quarterjack.engine.loop import Loop
 from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
+from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.timekeeper import Timekeeper
 from quarterjack.errors import StoreAway, StoreUnusable
-from quarterjack.rules import Run, Status
-from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
+from quarterjack.rules import Retention, Run, Status
+from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 from rules.world import at
 from store.stored_world import SetClock
 
@@ -330,3 +331,42 @@ def test_old_runs_are_forgotten_batch_by_batch(house: House):
     assert many > 40
     assert len(house.runs()) < many
     assert house.schedule().status is Status.ACTIVE
+
+
+class TakesAWhile(SetClock):
+    """Time passes whenever it is looked at."""
+
+    def now(self) -> int:
+        self.instant += 3 * MILLISECOND
+        return self.instant
+
+
+class TestPruning:
+    @pytest.mark.parametrize(
+        ("clock", "rest"), [(SetClock(at("08:00")), 20), (TakesAWhile(at("08:00")), 3 + 9 * 3)]
+    )
+    def test_rests_for_longer_than_a_batch_took(self, house: House, clock: SetClock, rest: int):
+        house.add(every="1m")
+        house.go("12:00")
+        pruner = Pruner(house.store, Retention(run_age=HOUR))
+        house.store._clock = clock
+        now = house.clock.instant + HOUR
+
+        clock.instant = first = house.run(pruner.step(now))
+        second = house.run(pruner.step(first))
+
+        assert (first, second) == (now + 2 * SECOND, first + rest * MILLISECOND)
+
+    def test_old_runs_are_looked_at_once_and_once_a_day_all_of_them(self, house: House):
+        house.add("early", every="365d")
+        house.ask(1, rules.run_now, 1)
+        house.go("08:01")
+        pruner, now = Pruner(house.store, Retention(run_age=HOUR)), at("12:00")
+        looks = []
+        while now < at("12:00") + 25 * HOUR:
+            before = pruner._sweep.old
+            now = house.run(pruner.step(now))
+            if pruner._sweep.old != before:
+                looks.append((now - at("12:00")) // HOUR)
+
+        assert looks == [0, 24, 24], "found, begun anew after a day, and found again"

@@ -22,6 +22,7 @@ from quarterjack.rules import (
     Limits,
     Outcome,
     PassedOver,
+    PastRun,
     Plan,
     Reason,
     Retention,
@@ -225,8 +226,8 @@ class TestRetention:
     def test_the_horizons_follow_from_the_ages(self):
         now = at("09:00")
 
-        assert horizons(Retention(DAY, None, HOUR, 2 * HOUR, None), now) == Horizons(
-            now - DAY, now - HOUR, now - 2 * HOUR, None
+        assert horizons(Retention(DAY, None, HOUR, 2 * HOUR, None, 3 * DAY), now) == Horizons(
+            now - DAY, now - HOUR, now - 2 * HOUR, None, now - 3 * DAY
         )
         assert horizons(Retention(), now).runs == now - 90 * DAY
 
@@ -239,27 +240,23 @@ class TestRetention:
             ({"finished_at": at("09:00") - DAY - 1, "number": 98}, False),
             ({"number": 79}, True),
             ({"number": 80}, False),
-            ({"state": State.RUNNING, "finished_at": None}, False),
-            ({"state": State.QUEUED, "finished_at": at("08:00") - 9 * DAY}, False),
+            ({"number": 79, "finished_at": None}, False),
+            ({"number": 79, "planned_count": None}, False),
+            ({"finished_at": at("09:00") - DAY - 1, "planned_count": None}, True),
         ],
     )
     def test_a_run_may_be_forgotten_by_age_or_number_unless_it_is_needed(
         self, changes: dict[str, object], forgotten: bool
     ):
-        run = RUN._replace(state=State.FAILED, number=90, finished_at=at("08:59"))
-        schedule = SCHEDULE._replace(
-            planned_count=100, last_run_id="42-99", last_success_run_id="42-98"
-        )
-        retention = Retention(run_age=DAY, run_count=20)
+        run = PastRun(42, 90, at("08:59"), 100, "42-99", "42-98")._replace(**changes)
 
-        run = run._replace(**changes)
-        assert may_be_forgotten(run, schedule, retention, at("09:00")) is forgotten
+        retention = Retention(run_age=DAY, run_count=20)
+        assert may_be_forgotten(run, retention, at("09:00")) is forgotten
 
     def test_without_bounds_nothing_is_forgotten(self):
-        run = RUN._replace(state=State.FAILED, number=0, finished_at=0)
-        schedule = SCHEDULE._replace(planned_count=10_000_000)
+        run = PastRun(42, 0, 0, 10_000_000)
 
-        assert not may_be_forgotten(run, schedule, Retention(None, None), at("09:00"))
+        assert not may_be_forgotten(run, Retention(None, None), at("09:00"))
 
 
 class TestThePageOfPolicies:

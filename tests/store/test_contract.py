@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import apsw
 import pytest
 
 from quarterjack import rules
 from quarterjack.errors import Conflict, NotFound, Violation, WrongState
-from quarterjack.rules import Ending, Facts, Horizons, Plans, Reason, Retention, State, Status
+from quarterjack.rules import Ending, Facts, Plans, Reason, Retention, State, Status
+from quarterjack.store.forgetting import Forgotten, Sweep
 from quarterjack.store.reads import Reads
-from quarterjack.store.values import Chunk, DeclarationRules, Difference, NewSchedule, Place, Stored
+from quarterjack.store.values import (
+    Chunk,
+    Day,
+    DeclarationRules,
+    Difference,
+    NewSchedule,
+    Place,
+    Stored,
+)
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 from rules.world import at
 from store.stores import Asking, connection, new
+
+NOTHING_FORGOTTEN = Retention(None, None, None, None, None, None)
 
 
 def reads(ask: Asking) -> Reads:
@@ -645,10 +657,17 @@ class TestForgetting:
             ask.settle((claim.run, ask.outcome()))
 
     def forget(self, ask: Asking, **words: object) -> int:
-        kept = Retention(None, None, None, None, None)._replace(**words)
-        horizons = rules.horizons(kept, ask.now)
-        done = ask(ask.store.forget(horizons, kept, Place(), Place(), ask.now))
-        return done.count
+        """A whole sweep: how many rows were forgotten."""
+        counts: list[int] = [done.count for done in self.sweep(ask, **words)]
+        return sum(counts)
+
+    def sweep(self, ask: Asking, sweep: Sweep = Sweep(), **words: object) -> list[Forgotten]:  # noqa: B008
+        kept = NOTHING_FORGOTTEN._replace(**words)
+        horizons, batches = rules.horizons(kept, ask.now), []
+        while not sweep.is_over:
+            batches.append(ask(ask.store.forget(horizons, kept, sweep, ask.now)))
+            sweep = batches[-1].sweep
+        return batches
 
     def test_what_is_too_old_goes_with_its_attempts_and_output(self, ask: Asking):
         self.lived(ask)
@@ -705,9 +724,188 @@ class TestForgetting:
 
     def test_nothing_is_forgotten_without_a_horizon(self, ask: Asking):
         self.lived(ask)
+        ask.clock.instant += 1000 * DAY
 
-        none = Horizons(None, None, None, None)
-        kept = Retention(None, None, None, None, None)
-        done = ask(ask.store.forget(none, kept, Place(), Place(), ask.now))
+        assert self.forget(ask) == 0
 
-        assert done == (0, None, None)
+    def test_audit_rows_have_an_age_of_their_own(self, ask: Asking):
+        for age in (3, 1):
+            write(ask, f"insert into audit (at, by, verb) values ({ask.now - age * DAY}, 'a', 'b')")
+
+        assert self.forget(ask, audit_age=2 * DAY) == 1
+        assert self.forget(ask, audit_age=2 * DAY) == 0
+
+    def test_a_run_with_much_output_goes_only_after_its_output_has(self, ask: Asking):
+        self.lived(ask)
+        more = [Chunk(1, 0, 1, number, ask.now, b"said") for number in range(1, 60)]
+        ask(ask.store.add_output(more))
+        ask.clock.instant += DAY
+
+        batches = self.sweep(ask, run_count=3)
+
+        assert [batch.count for batch in batches if batch.count] == [25, 25, 1]
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2, 1]
+        assert reads(ask).output("1-3") == b"said"
+
+    def test_what_a_schedule_pointed_at_goes_when_all_old_runs_are_looked_at_anew(
+        self, ask: Asking
+    ):
+        self.lived(ask, count=1)
+        ask.clock.instant += 100 * DAY
+        first = self.sweep(ask, run_age=DAY)[-1].sweep
+        assert states(ask) == ["succeeded"], "it was the last one"
+        ask.plan()
+        (claim,) = ask.claim()
+        ask.settle((claim.run, ask.outcome()))
+        ask.clock.instant += HOUR
+
+        assert self.sweep(ask, Sweep(old=first.old), run_age=DAY)[-1].count == 0
+        assert self.forget(ask, run_age=DAY) == 1
+
+    def test_an_open_run_is_looked_at_again_when_it_has_ended(self, ask: Asking):
+        """It was beyond the number that is kept, but it was open."""
+        ask.add(every="1h", if_running="allow")
+        runs = []
+        for number in range(3):
+            ask.clock.instant = at("09:00") + number * HOUR
+            ask.plan()
+            (claim,) = ask.claim()
+            runs.append(claim.run)
+        ask.settle((runs[1], ask.outcome()))
+        ask.clock.instant += HOUR
+        assert self.forget(ask, run_count=2) == 0
+        ask.settle((runs[0], ask.outcome()))
+        ask.settle((runs[2], ask.outcome()))
+        ask.clock.instant += HOUR
+
+        assert self.forget(ask, run_count=2) == 1
+
+    def test_another_number_to_keep_is_looked_for_from_the_beginning(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += HOUR
+
+        assert [self.forget(ask, run_count=count) for count in (3, 3, 2, 1)] == [1, 0, 1, 1]
+
+    def test_what_is_looked_at_follows_what_ended_not_what_is_stored(self, ask: Asking):
+        """Else a million idle schedules would be looked at in each sweep."""
+        ask.add_all([new(f"idle{number}", ask.now, every="365d") for number in range(200)])
+        self.lived(ask)
+        ask.clock.instant += HOUR
+        self.forget(ask, run_count=2, run_age=DAY)
+        asked: list[str] = []
+        database = connection(ask)
+        database.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: asked.append(told["sql"]))
+
+        assert self.forget(ask, run_count=2, run_age=DAY) == 0
+
+        database.trace_v2(0)
+        assert not [text for text in asked if "schedules" in text]
+        assert len(asked) < 25
+
+    def test_beside_the_runs_that_are_kept_others_are_not_read(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += HOUR
+
+        sweep = self.sweep(ask, run_count=2)[-1].sweep
+
+        assert sweep.surplus == Place(reads(ask).run("1-3")[0].run.finished_at, 1, 3)
+
+
+class TestDays:
+    def days(self, ask: Asking, which: str | None = None) -> list[Day]:
+        today = at("00:00") // DAY
+        return reads(ask).days(which, today - 1, today + 1)
+
+    def lived(self, ask: Asking) -> None:
+        """Two runs of one schedule, one of another; and one more that ends a day later."""
+        ask.add("a", every="1h")
+        ask.add("b", every="2h")
+        for until in ("09:00", "10:00"):
+            ask.go(until)
+            ask.plan()
+            ask.clock.instant += 3 * SECOND
+            claims = ask.claim()
+            ask.clock.instant += MINUTE
+            endings = {"a": "succeeded", "b": "failed"}
+            ask.settle(*((each.run, ask.outcome(endings[each.key])) for each in claims))
+        ask.go("11:00")
+        ask.plan()
+        (claim,) = ask.claim()
+        ask.clock.instant += DAY
+        ask.settle((claim.run, ask.outcome("timed_out")))
+
+    def roll_up(self, ask: Asking) -> None:
+        sweep = Sweep()
+        none = rules.horizons(NOTHING_FORGOTTEN, ask.now)
+        while not sweep.is_over:
+            sweep = ask(ask.store.forget(none, NOTHING_FORGOTTEN, sweep, ask.now)).sweep
+
+    def test_say_what_became_of_the_runs_of_each_schedule_and_of_all(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += HOUR
+        self.roll_up(ask)
+
+        today = at("00:00") // DAY
+        first, second = self.days(ask, "a")
+        assert (first.day, first.succeeded, first.failed, first.started) == (today, 2, 0, 2)
+        assert (first.duration_sum, first.duration_max) == (2 * MINUTE, MINUTE)
+        assert (first.delay_sum, first.delay_max) == (6 * SECOND, 3 * SECOND)
+        assert (second.day, second.timed_out, second.duration_max) == (today + 1, 1, DAY)
+        assert [(each.succeeded, each.failed) for each in self.days(ask, "b")] == [(0, 1)]
+        assert [(each.succeeded, each.failed) for each in self.days(ask)] == [(2, 1), (0, 0)]
+        assert self.days(ask)[0].duration_sum == 3 * MINUTE
+
+    def test_count_each_run_once_however_often_they_are_rolled_up(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += HOUR
+        for _ in range(3):
+            self.roll_up(ask)
+
+        assert [each.started for each in self.days(ask)] == [3, 1]
+
+    def test_leave_the_last_minutes_for_later(self, ask: Asking):
+        run = started(ask)
+        ask.settle((run, ask.outcome()))
+        ask.clock.instant += 5 * MINUTE
+        self.roll_up(ask)
+        assert self.days(ask) == []
+
+        ask.clock.instant += 1
+        self.roll_up(ask)
+        assert [each.succeeded for each in self.days(ask)] == [1]
+
+    def test_know_a_run_before_it_is_forgotten(self, ask: Asking):
+        """However short the retention is."""
+        ask.add(every="1h")
+        for until in ("09:00", "10:00"):
+            ask.go(until)
+            ask.plan()
+            (claim,) = ask.claim()
+            ask.settle((claim.run, ask.outcome()))
+        kept = Retention(run_age=SECOND, run_count=1)
+        ask.clock.instant += 4 * MINUTE
+        write(ask, f"update runs set finished_at = {ask.now - 2 * SECOND} where number = 0")
+
+        self.swept(ask, kept)
+        assert (len(reads(ask).runs("nightly")), self.days(ask)) == (2, [])
+        ask.clock.instant += 5 * MINUTE
+        self.swept(ask, kept)
+
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [1]
+        assert [each.succeeded for each in self.days(ask)] == [2]
+
+    def swept(self, ask: Asking, kept: Retention) -> None:
+        sweep, horizons = Sweep(), rules.horizons(kept, ask.now)
+        while not sweep.is_over:
+            sweep = ask(ask.store.forget(horizons, kept, sweep, ask.now)).sweep
+
+    def test_are_forgotten_by_an_age_of_their_own(self, ask: Asking):
+        self.lived(ask)
+        ask.clock.instant += HOUR
+        self.roll_up(ask)
+        ask.clock.instant += 10 * DAY
+
+        self.swept(ask, NOTHING_FORGOTTEN._replace(daily_age=11 * DAY))
+        assert len(self.days(ask)) == 2
+        self.swept(ask, NOTHING_FORGOTTEN._replace(daily_age=10 * DAY))
+        assert [each.timed_out for each in self.days(ask)] == [1]

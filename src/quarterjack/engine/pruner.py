@@ -1,18 +1,21 @@
-"""Pruner: what is past its retention is forgotten, a small batch at a time, so that no claim ever
-waits for it."""
+"""Pruner: what is past its retention is forgotten, a small batch at a time, with a rest after each
+that is longer than the batch was, so that no claim waits for it for long."""
 
 from __future__ import annotations
 
 from quarterjack.rules import Retention, horizons
 from quarterjack.store.contract import Store
-from quarterjack.store.forgetting import BATCH
-from quarterjack.store.values import Place
+from quarterjack.store.forgetting import Sweep
 from quarterjack.telemetry.logs import log, told
-from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
+from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
 
-EVERY = HOUR
+EVERY = 10 * MINUTE
 FIRST_AFTER = 2 * SECOND
-BETWEEN_BATCHES = 50 * MILLISECOND
+RESTS = 9
+"""So many times as long as the batch took, waiting for others included."""
+LEAST_REST, LONGEST_REST = 20 * MILLISECOND, SECOND
+ANEW_EVERY = DAY
+"""How often all old runs are looked at again: what a schedule pointed at may be free to go."""
 
 
 class Pruner:
@@ -21,28 +24,37 @@ class Pruner:
     def __init__(self, store: Store, retention: Retention) -> None:
         self._store = store
         self._retention = retention
-        self._old: Place | None = None
-        self._surplus: Place | None = None
+        self._sweep = Sweep()
         self._begins_at: int | None = None
-        self._forgotten = 0
+        self._anew_at = 0
+        self.forgotten = 0
+        """How many rows, in this sweep."""
 
     async def step(self, now: int) -> int:
         if self._begins_at is None:
-            self._begins_at = now + FIRST_AFTER
+            self._begins_at, self._anew_at = now + FIRST_AFTER, now + ANEW_EVERY
         if now < self._begins_at:
             return self._begins_at
-        done = await self._store.forget(
-            horizons(self._retention, now),
-            self._retention,
-            self._old or Place(),
-            self._surplus or Place(),
-            now,
-        )
-        self._old, self._surplus = done.old, done.surplus
-        self._forgotten += done.count
-        if done.old or done.surplus or done.count >= BATCH:
-            return now + BETWEEN_BATCHES
-        if self._forgotten:
-            log.info("forgot what is past its retention %s", told(rows=self._forgotten))
-        self._begins_at, self._forgotten = now + EVERY, 0
+        if (rest := await self.forget_some(now)) is not None:
+            return now + rest
+        if self.forgotten:
+            log.info("forgot what is past its retention %s", told(rows=self.forgotten))
+        self._begin_anew(now)
         return self._begins_at
+
+    async def forget_some(self, now: int) -> int | None:
+        """One batch; how long to rest after it, or None at the end of the sweep."""
+        due = horizons(self._retention, now)
+        count, self._sweep = await self._store.forget(due, self._retention, self._sweep, now)
+        self.forgotten += count
+        if self._sweep.is_over:
+            return None
+        took = max(await self._store.read_clock() - now, 0)
+        return took + min(max(RESTS * took, LEAST_REST), LONGEST_REST)
+
+    def _begin_anew(self, now: int) -> None:
+        self._begins_at, self.forgotten = now + EVERY, 0
+        old = self._sweep.old
+        self._sweep = Sweep(old=old)
+        if now >= self._anew_at:
+            self._sweep, self._anew_at = Sweep(), now + ANEW_EVERY

@@ -59,7 +59,13 @@ from quarterjack.rules.operations import (
 from quarterjack.rules.plan import plan
 from quarterjack.rules.presets import AS_A_SETTING, PRESETS
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.retention import Horizons, Retention, horizons, may_be_forgotten
+from quarterjack.rules.retention import (
+    Horizons,
+    PastRun,
+    Retention,
+    horizons,
+    may_be_forgotten,
+)
 from quarterjack.rules.settle import settle
 from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.states import OPEN, WAITING, RunEvent, ScheduleEvent, State, Status
@@ -85,6 +91,7 @@ __all__ = [
     "PRESETS",
     "Pace",
     "PassedOver",
+    "PastRun",
     "Plan",
     "Plans",
     "Reason",

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from quarterjack.rules.model import Run, Schedule
-from quarterjack.rules.states import OPEN
 from quarterjack.times.instants import DAY
 
 
@@ -22,6 +20,8 @@ class Retention(NamedTuple):
     output_age: int | None = 30 * DAY
     event_age: int | None = 30 * DAY
     audit_age: int | None = 365 * DAY
+    daily_age: int | None = 400 * DAY
+    """A year of daily figures, and the same month of the year before."""
 
 
 class Horizons(NamedTuple):
@@ -31,20 +31,43 @@ class Horizons(NamedTuple):
     output: int | None
     events: int | None
     audit: int | None
+    daily: int | None
 
 
 def horizons(retention: Retention, now: int) -> Horizons:
-    ages = (retention.run_age, retention.output_age, retention.event_age, retention.audit_age)
+    ages = (
+        retention.run_age,
+        retention.output_age,
+        retention.event_age,
+        retention.audit_age,
+        retention.daily_age,
+    )
     return Horizons(*(None if age is None else now - age for age in ages))
 
 
-def may_be_forgotten(run: Run, schedule: Schedule, retention: Retention, now: int) -> bool:
+class PastRun(NamedTuple):
+    """A run, and what its schedule says of it; of a schedule that is gone, nothing."""
+
+    schedule_id: int
+    number: int
+    finished_at: int | None
+    planned_count: int | None = None
+    last_run_id: str | None = None
+    last_success_run_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        return f"{self.schedule_id}-{self.number}"
+
+
+def may_be_forgotten(run: PastRun, retention: Retention, now: int) -> bool:
     """May the row of this run go?"""
-    pointed_at = run.id in (schedule.last_run_id, schedule.last_success_run_id)
-    if run.state in OPEN or run.finished_at is None or pointed_at:
+    pointed_at = run.id in (run.last_run_id, run.last_success_run_id)
+    if run.finished_at is None or pointed_at:
         return False
     before = horizons(retention, now).runs
     too_old = before is not None and run.finished_at < before
-    newer = schedule.planned_count - 1 - run.number
-    too_many = retention.run_count is not None and newer >= retention.run_count
-    return too_old or too_many
+    if run.planned_count is None or retention.run_count is None:
+        return too_old
+    newer = run.planned_count - 1 - run.number
+    return too_old or newer >= retention.run_count

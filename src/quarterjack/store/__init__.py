@@ -5,6 +5,7 @@ of them once for all databases, as steps that name statements (`queries/`, one f
 with `facts` and writes with `carrying_out`, and `rows` says how values lie in rows. `sqlite` walks
 the steps: `sqlite_file` opens the database or refuses to (with `sqlite_library`), `sqlite_thread`
 owns the connection and commits in groups, `sqlite_replaced` notices that the file is another one,
-`sqlite_log` keeps what lies beside it short, `watch` notices what other processes write. `reads` is
-for the doors, and `shown` is how every door shows a schedule or a run.
+`sqlite_log` keeps what lies beside it short, `watch` notices what other processes write.
+`rolling_up` and `forgetting` are what becomes of old runs. `reads` is for the doors, and `shown` is
+how every door shows a schedule or a run.
 """

@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from quarterjack.rules import Horizons, Outcome, Plans, Retention, Run, Schedule
 from quarterjack.store import asking, declaring, facts, forgetting, verbs
+from quarterjack.store.forgetting import Forgotten, Sweep
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Steps
 from quarterjack.store.values import (
@@ -29,11 +30,9 @@ from quarterjack.store.values import (
     DecideSettlements,
     DeclarationRules,
     Difference,
-    Forgotten,
     Leases,
     NewSchedule,
     Notice,
-    Place,
     Planned,
     Rescued,
     Settled,
@@ -200,11 +199,11 @@ class Store(ABC):
         await self._do(verbs.mark_sent, notices, now)
 
     async def forget(
-        self, horizons: Horizons, retention: Retention, old: Place, surplus: Place, now: int
+        self, horizons: Horizons, retention: Retention, sweep: Sweep, now: int
     ) -> Forgotten:
-        """Forget a small batch of what the rule allows to go."""
-        known = self._known
-        return await self._do(forgetting.forget, known, horizons, retention, old, surplus, now)
+        """Forget a small batch of what the rule allows to go, and count it before in what is kept
+        of each day."""
+        return await self._do(forgetting.forget, horizons, retention, sweep, now)
 
     async def read_fact(self, name: str) -> str | None:
         """What was noted under this name, if anything was."""

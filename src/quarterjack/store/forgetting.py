@@ -1,79 +1,164 @@
-"""Forgetting: small batches of what the rule allows to go, oldest first."""
+"""Forgetting: small batches of what the rule allows to go, oldest first.
+
+A sweep goes through everything once. Runs are rolled up before any of them is forgotten; then come
+those beyond the number that is kept, but only of schedules of which a run has ended since the last
+look, and those that are too old. Runs are found a window at a time and forgotten in the order of
+their schedules: neighbours share pages, and pages are what a batch costs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 from quarterjack.failpoint import failpoint
-from quarterjack.rules import Horizons, Retention, Run, may_be_forgotten
-from quarterjack.store.facts import read_schedules
-from quarterjack.store.rows import run_of
-from quarterjack.store.specifications import Specifications
-from quarterjack.store.steps import Ask, Many, Steps
-from quarterjack.store.values import Forgotten, Place
+from quarterjack.rules import Horizons, PastRun, Retention, may_be_forgotten
+from quarterjack.store.rolling_up import roll_up
+from quarterjack.store.rows import from_json, json_text
+from quarterjack.store.steps import Ask, Row, Steps
+from quarterjack.store.values import Place
 
-BATCH = 500
+BATCH = 100
+CHUNKS = 25
+"""Of output, which may be large."""
+WINDOW = 3000
+ENDED = 500
+"""How many ends are looked at for the schedules that they are of. A schedule points at two runs at
+most, so a window always holds some that may go."""
+_BY_AGE = {
+    "forget_passed": "runs",
+    "forget_output": "output",
+    "forget_events": "events",
+    "forget_outbox": "events",
+    "forget_gate_changes": "events",
+    "forget_audit": "audit",
+    "forget_daily": "daily",
+}
+"""Each statement, and the horizon that it needs."""
+_SWEEP = ("roll_up", "surplus", "old", *_BY_AGE)
 
 
-def forget(
-    specifications: Specifications,
-    horizons: Horizons,
-    retention: Retention,
-    old: Place,
-    surplus: Place,
-    now: int,
-) -> Steps[Forgotten]:
-    count = 0
-    for statement, before in [
-        ("forget_passed", horizons.runs),
-        ("forget_output", horizons.output),
-        ("forget_events", horizons.events),
-        ("forget_outbox", horizons.events),
-        ("forget_gate_changes", horizons.events),
-    ]:
-        if before is not None:
-            count += len((yield Ask(statement, (before, BATCH))))
-    runs: list[Run] = []
-    next_old: Place | None = None
-    if horizons.runs is not None:
-        found = yield Ask("old_runs", (horizons.runs, *old, BATCH))
-        runs += map(run_of, found)
-        next_old = _place_after(runs)
-    next_surplus: Place | None = None
-    if retention.run_count is not None:
-        _, schedule_id, number = surplus
-        found = yield Ask("surplus_runs", (retention.run_count, schedule_id, number, BATCH))
-        beyond = [run_of(row) for row in found]
-        next_surplus = _place_after(beyond)
-        runs += beyond
-    allowed = yield from _allowed(specifications, runs, retention, now)
-    for statement in ("forget_output_of_runs", "forget_attempts_of_runs", "forget_runs"):
-        if allowed:
-            yield Many(statement, allowed)
+class Sweep(NamedTuple):
+    """How far one round of forgetting came."""
+
+    left: tuple[str, ...] = _SWEEP
+    rolled_up: int = 0
+    """Runs that ended before this may be forgotten."""
+    surplus: Place | None = None
+    """Up to where the ends were looked at for runs beyond the number; None is as stored."""
+    old: Place = Place()
+    """Up to where old runs were looked at; whoever begins anew finds those again that stayed."""
+    found: tuple[tuple[int, int], ...] = ()
+    """Runs that are to be judged next."""
+
+    @property
+    def is_over(self) -> bool:
+        return not self.left and not self.found
+
+    def onward(self) -> Sweep:
+        return self._replace(left=self.left[1:])
+
+
+class Forgotten(NamedTuple):
+    count: int  # type: ignore[assignment]  # not the method of a tuple
+    sweep: Sweep
+
+
+class _Round(NamedTuple):
+    horizons: Horizons
+    retention: Retention
+    now: int
+
+
+def forget(horizons: Horizons, retention: Retention, sweep: Sweep, now: int) -> Steps[Forgotten]:
+    this, count, in_vain = _Round(horizons, retention, now), 0, True
+    while in_vain and not sweep.is_over:
+        left = sweep.left
+        count, sweep = yield from _batch(this, sweep)
+        in_vain = not count and not sweep.found and sweep.left != left
     failpoint("forget.written")
-    return Forgotten(count + len(allowed), next_old, next_surplus)
+    return Forgotten(count, sweep)
 
 
-def _place_after(runs: Sequence[Run]) -> Place | None:
-    """The end of a full batch; there may be more behind it."""
-    if len(runs) < BATCH:
-        return None
-    last = runs[-1]
-    return Place(last.finished_at or 0, last.schedule_id, last.number)
+def _batch(this: _Round, sweep: Sweep) -> Steps[Forgotten]:
+    """The first thing that is left."""
+    if sweep.found:
+        return (yield from _forget_found(this, sweep))
+    kind = sweep.left[0]
+    if kind == "roll_up":
+        rolled_up, is_all = yield from roll_up(this.now)
+        sweep = sweep._replace(rolled_up=rolled_up)
+        return Forgotten(0, sweep.onward() if is_all else sweep)
+    if kind == "surplus":
+        return Forgotten(0, (yield from _find_surplus(this, sweep)))
+    if kind == "old":
+        return Forgotten(0, (yield from _find_old(this, sweep)))
+    return (yield from _forget_by_age(this, sweep, kind))
 
 
-def _allowed(
-    specifications: Specifications, runs: Sequence[Run], retention: Retention, now: int
-) -> Steps[list[tuple[int, int]]]:
-    """The rule says which of them may go; with a schedule that is gone, go its runs."""
-    if not runs:
-        return []
-    rows = yield Ask("schedules_by_ids", (sorted({run.schedule_id for run in runs}),))
-    schedules = yield from read_schedules(rows, specifications)
-    by_id = {schedule.id: schedule for schedule in schedules}
+def _forget_by_age(this: _Round, sweep: Sweep, statement: str) -> Steps[Forgotten]:
+    before = getattr(this.horizons, _BY_AGE[statement])
+    if before is None:
+        return Forgotten(0, sweep.onward())
+    limit = CHUNKS if statement == "forget_output" else BATCH
+    count = len((yield Ask(statement, (before, limit))))
+    return Forgotten(count, sweep if count == limit else sweep.onward())
 
-    def may_go(run: Run) -> bool:
-        schedule = by_id.get(run.schedule_id)
-        return schedule is None or may_be_forgotten(run, schedule, retention, now)
 
-    return sorted({(run.schedule_id, run.number) for run in runs if may_go(run)})
+def _find_surplus(this: _Round, sweep: Sweep) -> Steps[Sweep]:
+    """A window of those beyond the number that is kept."""
+    kept = this.retention.run_count
+    if kept is None:
+        return sweep.onward()
+    place = yield from _noted(kept, sweep.surplus)
+    ended = yield Ask("ended_runs", (sweep.rolled_up, *place, ENDED))
+    if not ended:
+        return sweep.onward()
+    whose = sorted({schedule_id for _, schedule_id, _ in ended})
+    rows = yield Ask("surplus_runs", (whose, kept, sweep.rolled_up, WINDOW))
+    if len(rows) < WINDOW:
+        place = Place._make(ended[-1])
+    return sweep._replace(surplus=place, found=_in_order(rows))
+
+
+def _noted(kept: int, reached: Place | None) -> Steps[Place]:
+    """From where to look on; what was found before it has been judged by now, and so it is stored.
+    Another number than before begins anew."""
+    rows = yield Ask("fact", ("surplus",))
+    stored = from_json(rows[0][0]) if rows else None
+    if reached is None:
+        reached = Place(*stored[1:]) if stored and stored[0] == kept else Place()
+    if stored != [kept, *reached]:
+        yield Ask("put_fact", ("surplus", json_text([kept, *reached])))
+    return reached
+
+
+def _find_old(this: _Round, sweep: Sweep) -> Steps[Sweep]:
+    if this.horizons.runs is None:
+        return sweep.onward()
+    before = min(this.horizons.runs, sweep.rolled_up)
+    rows = yield Ask("ended_runs", (before, *sweep.old, WINDOW))
+    if not rows:
+        return sweep.onward()
+    return sweep._replace(old=Place._make(rows[-1]), found=_in_order([row[1:] for row in rows]))
+
+
+def _in_order(rows: list[Row]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((schedule_id, number) for schedule_id, number in rows))
+
+
+def _forget_found(this: _Round, sweep: Sweep) -> Steps[Forgotten]:
+    """Output and attempts first; if they are many, the runs are left for a later batch."""
+    found = sweep.found[:BATCH]
+    rows = yield Ask("past_runs", (list(found),))
+    judged = (PastRun._make(row) for row in rows)
+    allowed = [run[:2] for run in judged if may_be_forgotten(run, this.retention, this.now)]
+    for statement, limit in (
+        ("forget_output_of_runs", CHUNKS),
+        ("forget_attempts_of_runs", BATCH),
+    ):
+        gone = yield Ask(statement, (allowed, limit))
+        if len(gone) == limit:
+            return Forgotten(limit, sweep)
+    if allowed:
+        yield Ask("forget_runs", (allowed,))
+    return Forgotten(len(allowed), sweep._replace(found=sweep.found[BATCH:]))

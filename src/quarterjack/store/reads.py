@@ -15,7 +15,7 @@ from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite_file import open_to_read
 from quarterjack.store.sqlite_thread import Operation, Walker
 from quarterjack.store.steps import Ask, Row, Steps
-from quarterjack.store.values import Audit, Stored
+from quarterjack.store.values import Audit, Day, Stored
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +81,11 @@ class Reads:
     def audit(self, which: str | None = None, before: int = LAST, limit: int = PAGE) -> list[Audit]:
         """Who asked for what, the newest first: of one schedule, or of all."""
         return self._do(_audit, which, before, limit)
+
+    def days(self, which: str | None, first: int, last: int) -> list[Day]:
+        """What the runs of one schedule, or of all, came to on each of these days (since 1970, in
+        UTC) on which any ended; the last minutes may not be counted yet."""
+        return self._do(_days, which, first, last)
 
     def _do(self, steps: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation("read", lambda: steps(*values, **named))
@@ -183,3 +188,9 @@ def _audit(which: str | None, before: int, limit: int) -> Steps[list[Audit]]:
         schedule = yield from read_row(which)
         rows = yield Ask("list_audit_of", (schedule[0], before, limit))
     return [audit_of(row) for row in rows]
+
+
+def _days(which: str | None, first: int, last: int) -> Steps[list[Day]]:
+    schedule_id = 0 if which is None else (yield from read_row(which))[0]
+    wanted = list(range(first, last + 1))
+    return [Day._make(row) for row in (yield Ask("list_days", (wanted, schedule_id)))]

@@ -158,19 +158,33 @@ DecideDifference: TypeAlias = Callable[[Sequence[Stored]], Difference]
 
 
 class Place(NamedTuple):
-    """How far forgetting came: the last run that was looked at."""
+    """A run by when it ended: how far a walk over them came."""
 
     finished_at: int = 0
     schedule_id: int = 0
     number: int = -1
 
 
-class Forgotten(NamedTuple):
-    count: int  # type: ignore[assignment]  # not the method of a tuple
-    old: Place | None
-    """From where to go on among the old runs; None at their end."""
-    surplus: Place | None
-    """The same among those beyond the number that is kept."""
+class Day(NamedTuple):
+    """What the runs of one schedule, or of all of them, that ended on one day of UTC came to.
+    Those that started have a duration, that of their last attempt, and a delay: from when that
+    attempt was ready to when it started."""
+
+    day: int
+    """Since 1970."""
+    schedule_id: int
+    """0 is all of them."""
+    succeeded: int
+    failed: int
+    timed_out: int
+    cancelled: int
+    lost: int
+    skipped: int
+    started: int
+    duration_sum: int
+    duration_max: int
+    delay_sum: int
+    delay_max: int
 
 
 class DeclarationRules(NamedTuple):

@@ -1,2 +1,0 @@
-delete from runs
-where schedule_id = $1 and number = $2

@@ -1,0 +1,9 @@
+delete from audit
+where id in (
+    select id
+    from audit
+    where at < $1
+    order by at
+    limit $2
+)
+returning 1

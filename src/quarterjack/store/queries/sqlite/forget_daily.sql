@@ -1,0 +1,9 @@
+delete from daily
+where (day, schedule_id) in (
+    select day, schedule_id
+    from daily
+    where day < $1 / 86400000000
+    order by day
+    limit $2
+)
+returning 1

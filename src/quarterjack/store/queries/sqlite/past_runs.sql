@@ -1,0 +1,12 @@
+-- What the rule needs to know of runs that may be forgotten.
+select
+    runs.schedule_id,
+    runs.number,
+    runs.finished_at,
+    schedules.planned_count,
+    schedules.last_run_id,
+    schedules.last_success_run_id
+from json_each($1) as wanted
+join runs
+    on runs.schedule_id = wanted.value ->> 0 and runs.number = wanted.value ->> 1
+left join schedules on schedules.id = runs.schedule_id
