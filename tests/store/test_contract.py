@@ -894,6 +894,27 @@ class TestDays:
         assert [found.run.number for found in reads(ask).runs("nightly")] == [1]
         assert [each.succeeded for each in self.days(ask)] == [2]
 
+    def test_know_a_run_before_there_are_too_many(self, ask: Asking):
+        """One has ended just now, though two later ones were planned."""
+        ask.add(every="1h", if_running="allow")
+        runs = []
+        for until in ("09:00", "10:00", "11:00"):
+            ask.go(until)
+            ask.plan()
+            runs += [claim.run for claim in ask.claim()]
+        ask.settle((runs[0], ask.outcome()))
+        ask.clock.instant += HOUR
+        ask.settle((runs[1], ask.outcome()), (runs[2], ask.outcome()))
+        kept = NOTHING_FORGOTTEN._replace(run_count=1)
+
+        self.swept(ask, kept)
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [2, 1]
+        ask.clock.instant += HOUR
+        self.swept(ask, kept)
+
+        assert [found.run.number for found in reads(ask).runs("nightly")] == [2]
+        assert [each.succeeded for each in self.days(ask)] == [3]
+
     def swept(self, ask: Asking, kept: Retention) -> None:
         sweep, horizons = Sweep(), rules.horizons(kept, ask.now)
         while not sweep.is_over:

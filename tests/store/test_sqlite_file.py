@@ -90,9 +90,8 @@ class TestSchema:
     def test_a_newer_program_asks_before_it_upgrades_for_a_reader(self, tmp_path: Path):
         path = made(tmp_path)
 
-        with pytest.raises(
-            StoreUnusable, match=f"at schema {LATEST}, this program needs {LATEST + 1}; start"
-        ):
+        schemas = f"at schema {LATEST}, this program needs {LATEST + 1}; run `quarterjack db upgr"
+        with pytest.raises(StoreUnusable, match=schemas):
             open_database(path, now=0, steps=[*OURS, NEXT])
 
     def test_a_migration_that_was_changed_later_is_refused(self, tmp_path: Path):

@@ -23,6 +23,8 @@ COMMANDS = {
     "run": "asked:run_command",
     "backfill": "asked:backfill_command",
     "runs": "runs:runs_group",
+    "db": "database:db_group",
+    "doctor": "doctor:doctor_command",
     "next": "when:next_command",
     "explain": "when:explain_command",
     "audit": "stored:audit_command",

@@ -36,7 +36,7 @@ class Pruner:
         if now < self._begins_at:
             return self._begins_at
         if (rest := await self.forget_some(now)) is not None:
-            return now + rest
+            return await self._store.read_clock() + rest
         if self.forgotten:
             log.info("forgot what is past its retention %s", told(rows=self.forgotten))
         self._begin_anew(now)
@@ -50,7 +50,7 @@ class Pruner:
         if self._sweep.is_over:
             return None
         took = max(await self._store.read_clock() - now, 0)
-        return took + min(max(RESTS * took, LEAST_REST), LONGEST_REST)
+        return min(max(RESTS * took, LEAST_REST), LONGEST_REST)
 
     def _begin_anew(self, now: int) -> None:
         self._begins_at, self.forgotten = now + EVERY, 0

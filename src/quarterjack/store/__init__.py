@@ -7,5 +7,6 @@ the steps: `sqlite_file` opens the database or refuses to (with `sqlite_library`
 owns the connection and commits in groups, `sqlite_replaced` notices that the file is another one,
 `sqlite_log` keeps what lies beside it short, `watch` notices what other processes write.
 `rolling_up` and `forgetting` are what becomes of old runs. `reads` is for the doors, and `shown` is
-how every door shows a schedule or a run.
+how every door shows a schedule or a run. For whoever takes care of a database: `checking`,
+`backing_up`, `space`, `diagnosis`.
 """

@@ -91,17 +91,43 @@ def open_database(
 
 def open_to_read(path: Path) -> apsw.Connection:
     """A connection that cannot write, for looking at a database that is there."""
-    if not path.is_file() or path.stat().st_size == 0:
-        remedy = "start `quarterjack up` once, or name another with --database"
-        raise StoreUnusable(f"database {path}: there is none; {remedy}")
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        connection.set_busy_timeout(BUSY_SECONDS * 1000)
-        _refuse_strangers(connection, path)
+        connection = _open_to_read(path)
         _bring_up_to_date(connection, path, migrations(), 0, allowed=False)
     except apsw.Error as error:
         raise _refusal(error, path) from error
     return connection
+
+
+def _open_to_read(path: Path) -> apsw.Connection:
+    """Whatever its schema is."""
+    if not path.is_file() or path.stat().st_size == 0:
+        remedy = "start `quarterjack up` once, or name another with --database"
+        raise StoreUnusable(f"database {path}: there is none; {remedy}")
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(BUSY_SECONDS * 1000)
+    _refuse_strangers(connection, path)
+    return connection
+
+
+def upgrade(path: Path, now: int) -> tuple[int, int]:
+    """Bring a database that is there up to date; from which schema to which."""
+    try:
+        connection = _open_to_read(path)
+        before = schema_of(connection)
+        connection.close()
+        connection = open_database(path, now=now, create=True)
+        after = schema_of(connection)
+        connection.close()
+    except apsw.Error as error:
+        raise advised(error, path) from error
+    return before, after
+
+
+def schema_of(connection: apsw.Connection) -> int:
+    rows: list[tuple[Any, ...]]
+    rows = connection.execute("select max(number) from migrations").fetchall()
+    return int(rows[0][0])
 
 
 def _refuse_strangers(connection: apsw.Connection, path: Path) -> None:
@@ -123,14 +149,19 @@ def _refuse_odd_places(path: Path, mounts: Path) -> None:
         raise StoreUnusable(f"database {path}: the folder {folder} does not exist; create it")
     if path.is_dir():
         raise StoreUnusable(f"database {path}: that is a folder; name a file in it")
-    kind = _file_system(folder, mounts)
-    if kind == "fuse" or kind.startswith(_FOREIGN):  # but fuseblk is a disk
+    kind = file_system(folder, mounts)
+    if is_foreign(kind):
         where = f"it is on a file system of another host or program ({kind})"
         reason = f"{where}, where SQLite's locks do not hold"
         raise StoreUnusable(f"database {path}: {reason}; use a local disk, or PostgreSQL")
 
 
-def _file_system(folder: Path, mounts: Path) -> str:
+def is_foreign(kind: str) -> bool:
+    """Do SQLite's locks not hold on such a file system?"""
+    return kind == "fuse" or kind.startswith(_FOREIGN)  # but fuseblk is a disk
+
+
+def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
     """The kind of file system that this folder is on, as the host tells it."""
     if not mounts.exists():
         return ""
@@ -171,10 +202,10 @@ def _create(path: Path, wanted: Sequence[Migration], now: int, *, allowed: bool)
     finally:
         for each in path.parent.glob(f"{made.name}*"):
             each.unlink()
-    _sync_folder(path.absolute().parent)
+    sync_folder(path.absolute().parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """So that the name of a new file survives a power cut, too."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -222,7 +253,7 @@ def _bring_up_to_date(
     if stored < newest:
         if not allowed:
             schemas = f"it is at schema {stored}, this program needs {newest}"
-            raise StoreUnusable(f"database {path}: {schemas}; start `quarterjack up` once")
+            raise StoreUnusable(f"database {path}: {schemas}; run `quarterjack db upgrade`")
         _migrate(connection, [each for each in wanted if each.number > stored], now)
 
 

@@ -1,0 +1,79 @@
+"""Backing up: a copy of a database in use, which nobody ever sees half of.
+
+It is written under another name, checked, and then given its own. The copy is of one moment: a
+transaction that reads is held meanwhile, so that what the service writes does not make SQLite begin
+again; it makes nobody wait, but the log grows until the copy is done.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+from quarterjack.clock import process_name
+from quarterjack.errors import Conflict, StoreUnusable
+from quarterjack.failpoint import failpoint
+from quarterjack.store.sqlite_file import advised, open_to_read, sync_folder
+
+PAGES = 1000
+
+
+def back_up(path: Path, target: Path) -> int:
+    """The copy's size in bytes."""
+    if target.exists():
+        remedy = "name a new file; a backup is never overwritten"
+        raise Conflict(f"backup {target}: it is there already; {remedy}")
+    made = target.with_name(f"{target.name}.{process_name()}.new")
+    try:
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its user alone
+        _copy(path, made)
+        _refuse_damaged(made)
+        _sync(made)
+        failpoint("backup.written")
+        os.link(made, target)
+        sync_folder(target.absolute().parent)
+    except FileExistsError as error:
+        raise Conflict(f"backup {target}: somebody else has just written it") from error
+    except OSError as error:
+        remedy = "look at the folder, its rights and its space"
+        raise Conflict(
+            f"backup {target}: it cannot be written ({error.strerror}); {remedy}"
+        ) from error
+    except apsw.Error as error:
+        raise advised(error, path) from error
+    finally:
+        for suffix in ("", "-journal", "-wal", "-shm"):
+            made.with_name(f"{made.name}{suffix}").unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def _copy(path: Path, made: Path) -> None:
+    source, copy = open_to_read(path), apsw.Connection(str(made))
+    try:
+        source.execute("begin")
+        source.pragma("schema_version")  # only now the moment is fixed
+        copy.pragma("synchronous", "off")  # it is synced once, when it is whole
+        with copy.backup("main", source, "main") as copying:
+            while not copying.done:
+                copying.step(PAGES)
+    finally:
+        copy.close()
+        source.close()
+
+
+def _refuse_damaged(made: Path) -> None:
+    connection = apsw.Connection(str(made), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        found = connection.pragma("quick_check")
+    finally:
+        connection.close()
+    if found != "ok":
+        reason = f"the copy is damaged ({found}), and so may be the database"
+        raise StoreUnusable(f"backup: {reason}; run `quarterjack db check`")
+
+
+def _sync(made: Path) -> None:
+    with made.open("rb") as file:
+        os.fsync(file.fileno())

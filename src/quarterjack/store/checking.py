@@ -1,0 +1,66 @@
+"""Checking: is the file whole, and does what is stored make sense? Questions only; each is a
+statement (`queries/checks/`) that finds what is wrong, and nothing if all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from quarterjack.store.sqlite_file import advised, open_to_read
+from quarterjack.store.steps import sql
+
+SHOWN = 5
+CHECKS = {
+    "open_runs_without_schedule": "open runs whose schedule is gone: runs",
+    "runs_without_specification": "runs without the version they were planned with: runs",
+    "schedules_without_specification": "schedules without their definition: schedules",
+    "runs_beyond_the_count": "schedules that have planned more than they counted: schedules",
+    "open_runs_that_ended": "runs that have ended and are still open: runs",
+    "ended_runs_without_an_end": "runs that are closed and never ended: runs",
+    "running_runs_without_lease": "running runs that nobody holds: runs",
+    "doubled_keys": "keys that two schedules have: keys",
+    "attempts_without_run": "attempts whose run is gone: runs",
+    "output_without_run": "output whose run is gone: runs",
+    "slots_before_the_cursor": "schedules whose next slot was decided before: schedules",
+    "schedules_that_never_wake": "schedules with a next slot that nothing wakes for: schedules",
+    "deleted_schedules_that_wake": "deleted schedules that would still be planned: schedules",
+    "ids_beyond_the_counter": "schedules whose id would be given again: schedules",
+    "gates_with_unknown_probe": "circuit breakers that wait for a run that never was: gates",
+}
+"""Each question, and what it means if it finds something."""
+
+
+class Fault(NamedTuple):
+    check: str
+    wrong: str
+    found: list[str]
+    """The first of them; one more than is shown means that there are others."""
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.found[:SHOWN])
+        return f"{self.wrong} {shown}{' and others' if len(self.found) > SHOWN else ''}"
+
+
+def faults(path: Path) -> Iterator[Fault]:
+    """All that is wrong with this database."""
+    connection = open_to_read(path)
+    try:
+        yield from _damages(connection)
+        for check, wrong in CHECKS.items():
+            rows = connection.execute(sql(f"checks/{check}", "sqlite"), (SHOWN + 1,)).fetchall()
+            if rows:
+                yield Fault(check, wrong, [str(value) for (value,) in rows])
+    except apsw.Error as error:
+        raise advised(error, path) from error
+    finally:
+        connection.close()
+
+
+def _damages(connection: apsw.Connection) -> Iterator[Fault]:
+    rows = connection.execute("pragma integrity_check").fetchall()
+    found = [str(text) for (text,) in rows]
+    if found != ["ok"]:
+        yield Fault("integrity_check", "the file is damaged:", found)

@@ -1,0 +1,5 @@
+-- The next schedule would be given an id that is taken.
+select id
+from schedules
+where id > (select value from counters where name = 'schedules')
+limit $1

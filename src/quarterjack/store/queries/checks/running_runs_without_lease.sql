@@ -1,0 +1,5 @@
+-- No rescuer would ever find them.
+select schedule_id || '-' || number
+from runs
+where state = 'running' and (lease_until is null or worker is null or started_at is null)
+limit $1

@@ -1,0 +1,5 @@
+-- They would be decided twice.
+select id
+from schedules
+where deleted_at is null and next_slot <= cursor
+limit $1
