@@ -158,7 +158,8 @@ class TestCheck:
         found = {fault["check"]: fault for fault in told["faults"]}
         assert (told["sound"], check in found) == (False, True)
         assert (
-            f"wrong: {CHECKS[check]} {found[check]['found'][0]}" in run(path, "db", "check").output
+            f"  wrong   {CHECKS[check]} {found[check]['found'][0]}"
+            in run(path, "db", "check").output
         )
 
     def test_of_many_only_the_first_are_shown(self, tmp_path: Path):
@@ -310,6 +311,22 @@ class TestBackup:
 
         assert (result.exit_code, copy.read_text()) == (1, "precious")
         assert "somebody else has just written it" in result.output
+
+    def test_it_may_lie_where_no_file_has_two_names(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        def refused(*_: object) -> None:
+            raise PermissionError(1, "Operation not permitted")
+
+        path, copy = lived(tmp_path), tmp_path / "copy.db"
+        monkeypatch.setattr(os, "link", refused)
+
+        assert run(path, "db", "backup", str(copy)).exit_code == 0
+        assert run(copy, "db", "check").exit_code == 0
+        monkeypatch.setattr(backing_up, "failpoint", lambda place: copy.touch())
+        copy.unlink()
+        assert run(path, "db", "backup", str(copy)).exit_code == 1
+        assert copy.stat().st_size == 0, "what has appeared meanwhile stays"
 
     def test_a_place_that_cannot_be_written_is_told(self, tmp_path: Path):
         result = run(lived(tmp_path), "db", "backup", str(tmp_path / "none" / "copy.db"))

@@ -55,9 +55,9 @@ class TestAWellOne:
         arguments = ["doctor", "--database", f"sqlite:///{path}"]
         lines = CliRunner().invoke(commands, arguments, obj=At(LAST)).output.splitlines()
 
-        assert lines[0].startswith("ok       SQLite 3.")
-        place = lines.index("warning  schedules that do not run any more: hourly (dead)")
-        assert lines[place + 1].startswith("         `quarterjack show` says why")
+        assert lines[0].startswith("  ok        SQLite 3.")
+        place = lines.index("  warning   schedules that do not run any more: hourly (dead)")
+        assert lines[place + 1].startswith("            `quarterjack show` says why")
 
 
 class TestTheFile:

@@ -357,6 +357,12 @@ class TestPruning:
 
         assert (first, second) == (now + 2 * SECOND, first + rest * MILLISECOND)
 
+    def test_goes_on_after_the_clock_was_set_back(self, house: House):
+        pruner = Pruner(house.store, Retention())
+        now = house.run(pruner.step(house.run(pruner.step(at("12:00")))))
+
+        assert house.run(pruner.step(now - DAY)) == now - DAY + 10 * MINUTE
+
     def test_old_runs_are_looked_at_once_and_once_a_day_all_of_them(self, house: House):
         house.add("early", every="365d")
         house.ask(1, rules.run_now, 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from quarterjack.cli.options import database_path, on_database
-from quarterjack.cli.printing import print_json, print_styled
+from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.world import World
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine.pruner import LEAST_REST, Pruner
@@ -60,8 +60,7 @@ def check_command(world: World, database: str | None, as_json: bool) -> None:
 
 
 def _print_faults(found: Sequence[Fault]) -> None:
-    for fault in found:
-        print_styled(f"wrong: {fault}", "red")
+    print_table([["wrong", str(fault)] for fault in found])
     click.echo("stop the service, keep a copy of the file, and restore a backup or report this")
 
 

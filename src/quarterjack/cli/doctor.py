@@ -7,11 +7,9 @@ import sys
 import click
 
 from quarterjack.cli.options import database_path, on_database
-from quarterjack.cli.printing import print_json, print_styled
+from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.world import World
 from quarterjack.store.diagnosis import Level, diagnose
-
-_STYLES = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILED: "red"}
 
 
 @click.command("doctor")
@@ -23,9 +21,8 @@ def doctor_command(world: World, database: str | None, as_json: bool) -> None:
     if as_json:
         told = [{**each._asdict(), "level": str(each.level)} for each in findings]
         print_json({"ok": is_well, "findings": told})
-    for level, what, remedy in [] if as_json else findings:
-        print_styled(f"{level:<8} ", _STYLES[level], what, "")
-        if remedy:
-            print_styled(f"{'':<8} {remedy}", "dim")
+    else:
+        rows = [([str(level), what], ["", remedy]) for level, what, remedy in findings]
+        print_table([row for both in rows for row in both if row[1]])
     if not is_well:
         sys.exit(1)

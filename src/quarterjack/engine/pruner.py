@@ -33,7 +33,7 @@ class Pruner:
     async def step(self, now: int) -> int:
         if self._begins_at is None:
             self._begins_at, self._anew_at = now + FIRST_AFTER, now + ANEW_EVERY
-        if now < self._begins_at:
+        if now < self._begins_at <= now + EVERY:  # else the clock was set back
             return self._begins_at
         if (rest := await self.forget_some(now)) is not None:
             return await self._store.read_clock() + rest
@@ -54,7 +54,6 @@ class Pruner:
 
     def _begin_anew(self, now: int) -> None:
         self._begins_at, self.forgotten = now + EVERY, 0
-        old = self._sweep.old
-        self._sweep = Sweep(old=old)
+        self._sweep = Sweep(old=self._sweep.old)
         if now >= self._anew_at:
             self._sweep, self._anew_at = Sweep(), now + ANEW_EVERY

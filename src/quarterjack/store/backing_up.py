@@ -32,7 +32,7 @@ def back_up(path: Path, target: Path) -> int:
         _refuse_damaged(made)
         _sync(made)
         failpoint("backup.written")
-        os.link(made, target)
+        _give_name(made, target)
         sync_folder(target.absolute().parent)
     except FileExistsError as error:
         raise Conflict(f"backup {target}: somebody else has just written it") from error
@@ -47,6 +47,18 @@ def back_up(path: Path, target: Path) -> int:
         for suffix in ("", "-journal", "-wal", "-shm"):
             made.with_name(f"{made.name}{suffix}").unlink(missing_ok=True)
     return target.stat().st_size
+
+
+def _give_name(made: Path, target: Path) -> None:
+    """Without overwriting what may have appeared meanwhile."""
+    try:
+        os.link(made, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a stick or a share, on which no file has two names
+        if target.exists():
+            raise
+        made.rename(target)
 
 
 def _copy(path: Path, made: Path) -> None:

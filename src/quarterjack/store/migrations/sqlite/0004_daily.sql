@@ -1,6 +1,6 @@
 -- What the runs of a schedule came to on a day of UTC, by when they ended; schedule 0 is all of them.
 -- Only runs that started have a duration (of their last attempt) and a delay (from when that attempt
--- was ready to when it started); both are sums in microseconds.
+-- was ready to when it started), in microseconds.
 
 create table daily (
     day integer not null,
