@@ -226,7 +226,7 @@ class TestPrune:
             commands, ["db", "prune", "--config", str(config)], obj=At(at("16:00"))
         )
 
-        assert result.output.startswith("3 rows forgotten, 32.0 KiB given back")
+        assert result.output.startswith("6 rows forgotten, 32.0 KiB given back")
         assert query(path, "select count(*) from runs where schedule_id = 1") == [(2,)]
 
     def test_a_configuration_that_cannot_be_used_is_wrong_usage(self, tmp_path: Path):

@@ -343,7 +343,7 @@ class TakesAWhile(SetClock):
 
 class TestPruning:
     @pytest.mark.parametrize(
-        ("clock", "rest"), [(SetClock(at("08:00")), 20), (TakesAWhile(at("08:00")), 2 * 3 + 9 * 3)]
+        ("clock", "rest"), [(SetClock(at("08:00")), 5), (TakesAWhile(at("08:00")), 2 * 3 + 9 * 3)]
     )
     def test_rests_for_longer_than_a_batch_took(self, house: House, clock: SetClock, rest: int):
         house.add(every="1m")

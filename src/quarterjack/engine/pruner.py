@@ -13,7 +13,7 @@ EVERY = 10 * MINUTE
 FIRST_AFTER = 2 * SECOND
 RESTS = 9
 """So many times as long as the batch took, waiting for others included."""
-LEAST_REST, LONGEST_REST = 20 * MILLISECOND, SECOND
+LEAST_REST, LONGEST_REST = 5 * MILLISECOND, SECOND
 ANEW_EVERY = DAY
 """How often all old runs are looked at again: what a schedule pointed at may be free to go."""
 

@@ -17,9 +17,8 @@ from quarterjack.store.rows import from_json, json_text
 from quarterjack.store.steps import Ask, Row, Steps
 from quarterjack.store.values import Place
 
-BATCH = 100
-CHUNKS = 25
-"""Of output, which may be large."""
+BATCH, CHUNKS = 50, 12
+"""A chunk of output may lie on many pages; how many is not known before it is read."""
 WINDOW = 3000
 ENDED = 500
 """How many ends are looked at for the schedules that they are of. A schedule points at two runs at
@@ -101,7 +100,7 @@ def _forget_by_age(this: _Round, sweep: Sweep, statement: str) -> Steps[Forgotte
         return Forgotten(0, sweep.onward())
     limit = CHUNKS if statement == "forget_output" else BATCH
     count = len((yield Ask(statement, (before, limit))))
-    return Forgotten(count, sweep if count == limit else sweep.onward())
+    return Forgotten(count, sweep if count else sweep.onward())
 
 
 def _find_surplus(this: _Round, sweep: Sweep) -> Steps[Sweep]:
@@ -147,18 +146,15 @@ def _in_order(rows: list[Row]) -> tuple[tuple[int, int], ...]:
 
 
 def _forget_found(this: _Round, sweep: Sweep) -> Steps[Forgotten]:
-    """Output and attempts first; if they are many, the runs are left for a later batch."""
+    """Output and attempts first, for they may be many; the runs are left for a later batch."""
     found = sweep.found[:BATCH]
     rows = yield Ask("past_runs", (list(found),))
     judged = (PastRun._make(row) for row in rows)
     allowed = [run[:2] for run in judged if may_be_forgotten(run, this.retention, this.now)]
-    for statement, limit in (
-        ("forget_output_of_runs", CHUNKS),
-        ("forget_attempts_of_runs", BATCH),
-    ):
-        gone = yield Ask(statement, (allowed, limit))
-        if len(gone) == limit:
-            return Forgotten(limit, sweep)
+    gone = yield Ask("forget_output_of_runs", (allowed, CHUNKS))
+    gone = gone or (yield Ask("forget_attempts_of_runs", (allowed, BATCH)))
+    if gone:
+        return Forgotten(len(gone), sweep)
     if allowed:
         yield Ask("forget_runs", (allowed,))
     return Forgotten(len(allowed), sweep._replace(found=sweep.found[BATCH:]))
