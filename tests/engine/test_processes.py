@@ -365,7 +365,7 @@ class TestPruning:
 
     def test_old_runs_are_looked_at_once_and_once_a_day_all_of_them(self, house: House):
         house.add("early", every="365d")
-        house.ask(1, rules.run_now, 1)
+        house.ask(1, rules.run_now)
         house.go("08:01")
         pruner = Pruner(house.store, Retention(run_age=HOUR))
         now = house.clock.instant = at("12:00")

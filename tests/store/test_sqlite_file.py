@@ -268,8 +268,13 @@ class TestBadLuck:
                 found += 1
                 continue
             columns = "cast(name as blob), cast(value as blob)"
-            rows = connection.execute(f"select {columns} from facts").fetchall()
-            connection.close()
+            try:
+                rows = connection.execute(f"select {columns} from facts").fetchall()
+            except apsw.SQLError:  # the name of a column or table: whoever asks for it is told
+                found += 1
+                continue
+            finally:
+                connection.close()
             assert len(set(facts) - set(rows)) <= 1
             assert len(rows) == len(facts)
 

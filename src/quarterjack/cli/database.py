@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from quarterjack.cli.options import database_path, on_database
 from quarterjack.cli.printing import print_json, print_table
+from quarterjack.cli.where import Database, on_database
 from quarterjack.cli.world import World
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine.pruner import LEAST_REST, Pruner
@@ -30,10 +30,10 @@ def db_group() -> None:
 
 @db_group.command("upgrade")
 @on_database
-def upgrade_command(world: World, database: str | None, as_json: bool) -> None:
+def upgrade_command(database: Database, as_json: bool) -> None:
     """Bring the schema up to date, before other commands of a newer program are used."""
-    path = database_path(world, database)
-    before, after = upgrade(path, world.now())
+    path = database.path
+    before, after = upgrade(path, database.world.now())
     if as_json:
         print_json({"database": str(path), "schema_before": before, "schema": after})
     elif before == after:
@@ -44,9 +44,9 @@ def upgrade_command(world: World, database: str | None, as_json: bool) -> None:
 
 @db_group.command("check")
 @on_database
-def check_command(world: World, database: str | None, as_json: bool) -> None:
+def check_command(database: Database, as_json: bool) -> None:
     """Say whether the file is whole, and whether what is stored makes sense. Only reads."""
-    path = database_path(world, database)
+    path = database.path
     found = list(faults(path))
     if as_json:
         told = [{**each._asdict(), "found": each.found[:SHOWN]} for each in found]
@@ -65,14 +65,13 @@ def _print_faults(found: Sequence[Fault]) -> None:
 
 
 @db_group.command("prune")
-@click.option("--config", type=click.Path(path_type=Path), help="The file with the retention.")
 @on_database
-def prune_command(world: World, config: Path | None, database: str | None, as_json: bool) -> None:
+def prune_command(database: Database, as_json: bool) -> None:
     """Forget what is past its retention, and give the space back to the disk."""
-    declaration = None if config is None else read_declaration(config)
-    retention = Retention() if declaration is None else declaration.manner("prune").retention
-    path = database_path(world, database, declaration and declaration.settings)
-    rows, freed = asyncio.run(_pruned(path, retention, world))
+    retention, path = Retention(), database.path
+    if database.config is not None:
+        retention = read_declaration(database.config).manner("prune").retention
+    rows, freed = asyncio.run(_pruned(path, retention, database.world))
     if as_json:
         print_json({"database": str(path), "rows": rows, "bytes": freed})
     else:
@@ -98,11 +97,11 @@ async def _pruned(path: Path, retention: Retention, world: World) -> tuple[int, 
 @db_group.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 @on_database
-def backup_command(world: World, file: Path, database: str | None, as_json: bool) -> None:
+def backup_command(database: Database, file: Path, as_json: bool) -> None:
     """Copy the database to FILE, as it is at one moment, while the service may run.
 
     To restore it, stop the service and put FILE in the place of the database."""
-    path = database_path(world, database)
+    path = database.path
     size = back_up(path, file)
     if as_json:
         print_json({"database": str(path), "backup": str(file), "bytes": size})

@@ -6,17 +6,16 @@ import sys
 
 import click
 
-from quarterjack.cli.options import database_path, on_database
 from quarterjack.cli.printing import print_json, print_table
-from quarterjack.cli.world import World
+from quarterjack.cli.where import Database, on_database
 from quarterjack.store.diagnosis import Level, diagnose
 
 
 @click.command("doctor")
 @on_database
-def doctor_command(world: World, database: str | None, as_json: bool) -> None:
+def doctor_command(database: Database, as_json: bool) -> None:
     """Look at the program, the disk, the database and the plans; say what to do. Only reads."""
-    findings = list(diagnose(database_path(world, database), world.now()))
+    findings = list(diagnose(database.path, database.world.now()))
     is_well = all(finding.level is not Level.FAILED for finding in findings)
     if as_json:
         told = [{**each._asdict(), "level": str(each.level)} for each in findings]

@@ -29,6 +29,12 @@ class Database(NamedTuple):
 
     world: World
     url: str
+    config: Path | None
+    """The configuration file that was named, or that says where it is."""
+
+    @property
+    def path(self) -> Path:
+        return path_of(self.url)
 
     def ask(
         self, asking: Callable[[Control], Coroutine[Any, Any, T]], *, create: bool = False
@@ -38,7 +44,7 @@ class Database(NamedTuple):
 
     @contextmanager
     def reading(self) -> Iterator[Reads]:
-        reads = Reads(path_of(self.url))
+        reads = Reads(self.path)
         try:
             yield reads
         finally:
@@ -50,7 +56,7 @@ def on_database(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def found(world: World, database: str | None, config: Path | None, **words: Any) -> None:
-        command(Database(world, _address(world, database, config)), **words)
+        command(_found(world, database, config), **words)
 
     shared = [
         click.option("--json", "as_json", is_flag=True, help="For programs."),
@@ -63,14 +69,14 @@ def on_database(command: Callable[..., None]) -> Callable[..., None]:
     return made
 
 
-def _address(world: World, database: str | None, config: Path | None) -> str:
-    """By the option, the environment, the file, or the default; a file that is named counts more
-    than the environment."""
-    if database is not None or (config is None and DATABASE_URL in world.environment):
-        return database_url(database, world.environment)
-    if config is None and not CONFIGURATION.exists():
-        return database_url(None, {})
-    return database_url(None, {}, _settings(config or CONFIGURATION))
+def _found(world: World, url: str | None, config: Path | None) -> Database:
+    """By the option, a file that is named, the environment, the usual file, or the default."""
+    is_said = url is not None or (config is None and DATABASE_URL in world.environment)
+    if not is_said and config is None and CONFIGURATION.exists():
+        config = CONFIGURATION
+    if is_said or config is None:
+        return Database(world, database_url(url, world.environment), config)
+    return Database(world, database_url(None, {}, _settings(config)), config)
 
 
 def _settings(config: Path) -> Settings:
