@@ -67,7 +67,7 @@ async def steps(folder: Path) -> list[Step]:
     """Of the planner, hour by hour. The first one finds nothing in memory."""
     taken = []
     async with ours.opened(folder) as store:
-        planner = Planner(store, Limits(), lambda _: None, lambda: None)
+        planner = Planner(store, Limits(), lambda *_: None, lambda: None)
         now = ours.CLOCK.now()
         for _ in range(STEPS):
             now += HOUR

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quarterjack import rules
-from quarterjack.engine.loop import Process
+from quarterjack.engine.loop import Hint, Process
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
 from quarterjack.engine.pruner import Pruner
@@ -115,23 +115,24 @@ class House:
         self.processes[name] = process
         self.hinted.add(name)
 
-    def hint(self, name: str) -> None:
-        self.hinted |= {each for each in self.processes if each.split()[0] == name}
+    def hint(self, name: str, by: int | None = None) -> None:
+        """Who wakes by then anyway sleeps on."""
+        for each in self.processes:
+            wake = self.wakes.get(each)
+            if name in (each, each.split()[0]) and (by is None or wake is None or by < wake):
+                self.hinted.add(each)
 
-    def hinting(self, worker: str) -> Callable[[str], None]:
-        def hint(name: str) -> None:
+    def hinting(self, worker: str) -> Hint:
+        def hint(name: str, by: int | None = None) -> None:
             own = f"{name} {worker}"
-            if own in self.processes:
-                self.hinted.add(own)
-            else:
-                self.hint(name)
+            self.hint(own if own in self.processes else name, by)
 
         return hint
 
-    def noting(self, planner: str) -> Callable[[str], None]:
-        def hint(name: str) -> None:
+    def noting(self, planner: str) -> Hint:
+        def hint(name: str, by: int | None = None) -> None:
             self.planned_by += [planner] if name == "worker" else []
-            self.hint(name)
+            self.hint(name, by)
 
         return hint
 

@@ -22,8 +22,9 @@ GIVE_UP_SECONDS = 15
 _ERROR_MAX = 4000
 
 
-class Now(Protocol):
+class Clock(Protocol):
     def now(self) -> int: ...
+    def monotonic(self) -> int: ...
 
 
 class Cause(Word):
@@ -39,8 +40,8 @@ class Attempting:
     """An attempt under way."""
 
     __slots__ = (
-        "cause", "claim", "has_begun", "has_ended", "key", "outcome", "output", "run", "task",
-        "timer",
+        "cause", "claim", "gives_up", "has_begun", "has_ended", "key", "outcome", "output", "run",
+        "task",
     )  # fmt: skip
 
     def __init__(self, claim: Claim) -> None:
@@ -51,7 +52,7 @@ class Attempting:
         self.cause: Cause | None = None
         self.task: asyncio.Task[None]
         self.outcome: Outcome | None = None
-        self.timer: asyncio.TimerHandle | None = None
+        self.gives_up: asyncio.TimerHandle | None = None
         self.has_begun = False
         self.has_ended = False
 
@@ -62,7 +63,7 @@ class Executor:
     def __init__(
         self,
         targets: Mapping[str, Target],
-        clock: Now,
+        clock: Clock,
         on_end: Callable[[Attempting, Outcome], None],
         on_output: Callable[[], None],
     ) -> None:
@@ -71,6 +72,11 @@ class Executor:
         self._on_end = on_end
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
+        self._deadlines: dict[Attempting, int] = {}
+        """Until when each may run, by the monotonic clock."""
+        self._alarm: asyncio.TimerHandle | None = None
+        """One for all of them: for the earliest, or one that has ended since."""
+        self._alarm_at = 0
 
     def start(self, claim: Claim, after: Sequence[asyncio.Task[None]] = ()) -> Attempting:
         """Begin an attempt; after others of the same run, if they are still ending."""
@@ -86,7 +92,9 @@ class Executor:
             attempting.cause = cause
             attempting.task.cancel()
             if attempting.has_begun:
-                self._set_timer(attempting, GIVE_UP_SECONDS, self._give_up)
+                self._cancel_timers(attempting)
+                give_up = self._loop.call_later(GIVE_UP_SECONDS, self._give_up, attempting)
+                attempting.gives_up = give_up
             else:  # it never will
                 self._end(attempting)
 
@@ -117,7 +125,7 @@ class Executor:
         if target is None:
             return Answer(f"targets of kind {kind} are not known to this worker")
         if timeout is not None:
-            self._set_timer(attempting, timeout / SECOND, self._time_out)
+            self._set_deadline(attempting, timeout)
         failpoint("launch.before")
         return await target.act(self._call(attempting))
 
@@ -162,8 +170,25 @@ class Executor:
             return Outcome(Ending.LOST, now, "its lease was lost")
         return Outcome(Ending.FAILED, now, "the work cancelled itself")
 
-    def _time_out(self, attempting: Attempting) -> None:
-        self.stop(attempting, Cause.TIMEOUT)
+    def _set_deadline(self, attempting: Attempting, timeout: int) -> None:
+        now = self._clock.monotonic()
+        self._deadlines[attempting] = now + timeout
+        if self._alarm is None or now + timeout < self._alarm_at:
+            self._set_alarm(now + timeout, now)
+
+    def _set_alarm(self, deadline: int, now: int) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_at = deadline
+        self._alarm = self._loop.call_later((deadline - now) / SECOND, self._time_out)
+
+    def _time_out(self) -> None:
+        """Whoever has run for too long is stopped; the next alarm is for whoever comes next."""
+        now, self._alarm = self._clock.monotonic(), None
+        for attempting in [each for each, until in self._deadlines.items() if until <= now]:
+            self.stop(attempting, Cause.TIMEOUT)
+        if self._deadlines:
+            self._set_alarm(min(self._deadlines.values()), now)
 
     def _give_up(self, attempting: Attempting) -> None:
         """It does not end though it was told to. Its seat is free; what it goes on doing is its
@@ -173,18 +198,15 @@ class Executor:
 
     def _end(self, attempting: Attempting) -> None:
         """However it came to that: the first end counts."""
-        if attempting.timer is not None:
-            attempting.timer.cancel()
+        self._cancel_timers(attempting)
         if not attempting.has_ended:
             attempting.has_ended = True
             self._on_end(attempting, attempting.outcome or self._stopped(attempting))
 
-    def _set_timer(
-        self, attempting: Attempting, seconds: float, then: Callable[[Attempting], None]
-    ) -> None:
-        if attempting.timer is not None:
-            attempting.timer.cancel()
-        attempting.timer = self._loop.call_later(seconds, then, attempting)
+    def _cancel_timers(self, attempting: Attempting) -> None:
+        self._deadlines.pop(attempting, None)
+        if attempting.gives_up is not None:
+            attempting.gives_up.cancel()
 
 
 def _told(error: BaseException) -> str:

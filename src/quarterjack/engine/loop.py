@@ -16,6 +16,12 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 1.0
 LONGEST_WAIT_SECONDS = 2.0
 
 
+class Hint(Protocol):
+    """Tells a process, by its name, that there may be something to do, now or by some instant."""
+
+    def __call__(self, name: str, by: int | None = None) -> None: ...
+
+
 class Process(Protocol):
     name: str
 
@@ -32,12 +38,16 @@ class Loop:
         self._hinted = asyncio.Event()
         self._stopping = asyncio.Event()
         self._failures = 0
+        self._wake: int | None = None
+        """Until when it sleeps, while it does."""
         self.problem: str | None = None
         """Why the last step failed."""
 
-    def hint(self) -> None:
-        """There may be something to do before the next wake."""
-        self._hinted.set()
+    def hint(self, by: int | None = None) -> None:
+        """There may be something to do, now or by some instant; who wakes by then anyway sleeps
+        on."""
+        if by is None or self._wake is None or by < self._wake:
+            self._hinted.set()
 
     def stop(self) -> None:
         """After the step that is under way."""
@@ -86,11 +96,13 @@ class Loop:
         anew."""
         latest = begun + self._latest_look
         wake = latest if wake is None else min(wake, latest)
+        self._wake = wake
         while not self._hinted.is_set():
             now = await self._store.read_clock()
             if now < begun or now >= wake:
-                return
+                break
             await _within(self._hinted, min((wake - now) / SECOND, LONGEST_WAIT_SECONDS))
+        self._wake = None
 
 
 async def _within(event: asyncio.Event, seconds: float) -> None:

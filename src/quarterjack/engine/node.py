@@ -72,8 +72,8 @@ class Node:
         """One more that is kept stepping with the others."""
         self._loops[process.name] = Loop(process, self._store, self._latest_look)
 
-    def hint(self, name: str) -> None:
-        self._loops[name].hint()
+    def hint(self, name: str, by: int | None = None) -> None:
+        self._loops[name].hint(by)
 
     def ask_leases(self) -> None:
         """An attempt may be asked to stop: the answer to a renewal tells."""

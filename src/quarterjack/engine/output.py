@@ -43,6 +43,8 @@ class Output:
     def unstored(self, now: int, *, at_end: bool = False) -> list[Chunk]:
         """What is to be stored now; the tail only at the end, for until then it changes. It is
         given again until `stored` says that it is safe."""
+        if not self._head and not self._tail:
+            return list(self._unstored)
         data = bytes(self._head)
         self._head.clear()
         if at_end:

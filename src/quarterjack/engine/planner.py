@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from quarterjack import rules
+from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError
 from quarterjack.rules import Facts, Limits, Plans, next_look
 from quarterjack.store.contract import Store
@@ -24,7 +25,7 @@ class Planner:
         self,
         store: Store,
         limits: Limits,
-        hint: Callable[[str], None],
+        hint: Hint,
         ask_leases: Callable[[], None],
     ) -> None:
         self._store = store
@@ -50,7 +51,7 @@ class Planner:
             return now
         if planned.stops:
             self._ask_leases()
-        if planned.looked_at:
+        if planned.is_notable:
             self._hint("notifier")
         if planned.looked_at == BATCH:
             return now

@@ -3,9 +3,8 @@ rule as any other outcome. What its own process works on is not lost, whatever i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from quarterjack import rules
+from quarterjack.engine.loop import Hint
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.store.contract import Store
 from quarterjack.telemetry.logs import log, told
@@ -18,9 +17,7 @@ _LATE = SECOND
 class Rescuer:
     name = "rescuer"
 
-    def __init__(
-        self, store: Store, worker: Worker, seats: Seats, hint: Callable[[str], None]
-    ) -> None:
+    def __init__(self, store: Store, worker: Worker, seats: Seats, hint: Hint) -> None:
         self._store = store
         self._worker = worker
         self._lease = seats.lease

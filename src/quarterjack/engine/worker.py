@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quarterjack import rules
-from quarterjack.engine.executor import Attempting, Cause, Executor, Now
+from quarterjack.engine.executor import Attempting, Cause, Clock, Executor
+from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome
@@ -45,9 +46,9 @@ class Worker:
         self,
         store: Store,
         targets: Mapping[str, Target],
-        clock: Now,
+        clock: Clock,
         seats: Seats,
-        hint: Callable[[str], None],
+        hint: Hint,
     ) -> None:
         self._store = store
         self._seats = seats
@@ -85,8 +86,8 @@ class Worker:
         for claim in claimed.claims:
             self._start(claim)
         if claimed.claims:
-            self._hint("renewer")
-            self._hint("rescuer")
+            self._hint("renewer", now + self._seats.renewed_every)
+            self._hint("rescuer", now + self._seats.lease)
         errors = [each.exception() for each in settling]
         if any(isinstance(error, StoreFull) for error in errors):
             errors = await self._settle_with_marks(now)
@@ -152,8 +153,9 @@ class Worker:
         for run in settled.fenced:
             log.warning("settled elsewhere, nothing written %s", told(run=run.id))
         if settled.next_wake is not None:
-            self._hint("planner")
-        self._hint("notifier")
+            self._hint("planner", settled.next_wake)
+        if settled.is_notable:
+            self._hint("notifier")
 
     async def _settle_with_marks(self, now: int) -> list[BaseException | None]:
         """There is no room for all of it; perhaps for their ends, and marks where output was. If
@@ -203,7 +205,8 @@ class Worker:
             run, key = attempting.run.id, attempting.claim.key
             log.info("%s %s", outcome.ending, told(run=run, schedule=key, error=outcome.error))
         self._changed.set()
-        self._hint("worker")
+        if len(self.ended) < 2:  # else it was hinted at already
+            self._hint("worker")
 
 
 def _plainly(

@@ -33,8 +33,8 @@ from quarterjack.telemetry.events import NOTABLE, Event, of_plans, of_settlement
 
 def carry_out_plans(
     plans: Plans, before: Mapping[int, Schedule], specifications: Specifications, now: int
-) -> Steps[None]:
-    """All that a batch of plans decided, but for budgets."""
+) -> Steps[bool]:
+    """All that a batch of plans decided, but for budgets; whether people should hear of it."""
     decided = plans.plans
     yield from _many("add_runs", [run for plan in decided for run in plan.added])
     failpoint("plan.inserted")
@@ -54,13 +54,14 @@ def carry_out_plans(
         "delete_schedules", [(now, plan.schedule.id) for plan in decided if plan.deleted]
     )
     yield from _put_gates(plans.gates, plans.gate_changes)
-    yield from add_events(of_plans(plans, before, now))
+    return (yield from add_events(of_plans(plans, before, now)))
 
 
 def carry_out_settlements(
     decided: Settlements, before: Mapping[int, Schedule], now: int
-) -> Steps[None]:
-    """All that a batch of settlements decided. A schedule is written once, as it is at the end."""
+) -> Steps[bool]:
+    """All that a batch of settlements decided. A schedule is written once, as it is at the end.
+    Whether people should hear of it."""
     settlements = decided.settlements
     closed = [each.run for each in settlements if each.attempt is None]
     rows = [closed_run_row(run) for run in (*closed, *decided.abandoned)]
@@ -74,15 +75,17 @@ def carry_out_settlements(
     woken = [each.wakes for each in settlements if each.wakes is not None]
     yield from _wake([*woken, *(run.schedule_id for run in decided.abandoned)], now)
     yield from _put_gates(decided.gates, decided.gate_changes)
-    yield from add_events(of_settlements(decided, before, now))
+    is_notable = yield from add_events(of_settlements(decided, before, now))
     failpoint("settle.written")
+    return is_notable
 
 
-def add_events(events: Sequence[Event]) -> Steps[None]:
-    """Events, and in the outbox those that people should hear of."""
+def add_events(events: Sequence[Event]) -> Steps[bool]:
+    """Events, and in the outbox those that people should hear of; whether there are such."""
     yield from _many("add_events", [event_row(event) for event in events])
     notable = [event_row(event) for event in events if event.kind in NOTABLE]
     yield from _many("add_notices", notable)
+    return bool(notable)
 
 
 def _many(statement: str, rows: Sequence[Row]) -> Steps[None]:

@@ -34,6 +34,8 @@ class Planned(NamedTuple):
     next_wake: int | None
     stops: bool = False
     """A running attempt is asked to stop."""
+    is_notable: bool = False
+    """There is something that people should hear of."""
 
 
 class Claim(NamedTuple):
@@ -61,6 +63,7 @@ class Settled(NamedTuple):
     fenced: Sequence[Run]
     """Those of which somebody else has charge by now: nothing was changed."""
     next_wake: int | None
+    is_notable: bool
 
 
 class Rescued(NamedTuple):

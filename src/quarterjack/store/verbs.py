@@ -62,17 +62,17 @@ def plan_due(
     schedules = yield from read_schedules(rows, specifications)
     facts = yield from read_facts(schedules, now)
     failpoint("plan.read")
-    added, stops = 0, False
+    added, stops, is_notable = 0, False, False
     noted = facts.last_look is not None and now - facts.last_look < LOOK_NOTED_AFTER
     if schedules or not noted:
         plans = decide(facts, now)
         yield Many("put_planning", [planning_row(now, plans.outage, plans.pace)])
         before = {schedule.id: schedule for schedule in schedules}
-        yield from carry_out_plans(plans, before, specifications, now)
+        is_notable = yield from carry_out_plans(plans, before, specifications, now)
         added = sum(len(plan.added) + len(plan.released) for plan in plans.plans)
         stops = any(plan.cancelled for plan in plans.plans)
     next_wake = yield from _next_wake()
-    return Planned(len(schedules), added, next_wake, stops)
+    return Planned(len(schedules), added, next_wake, stops, is_notable)
 
 
 def due_ids(now: int, limit: int) -> Steps[Sequence[int]]:
@@ -192,8 +192,10 @@ def settle_runs(
         if cancel is not None or scope != run.scope:
             run = run._replace(cancel=reason_of(cancel), scope=scope)  # noqa: PLW2901
         current.append((run, outcome))
-    settled, next_wake = yield from _settle(specifications, current, schedules, decide, now)
-    return Settled(settled, fenced, next_wake)
+    settled, next_wake, is_notable = yield from _settle(
+        specifications, current, schedules, decide, now
+    )
+    return Settled(settled, fenced, next_wake, is_notable)
 
 
 def rescue_runs(
@@ -207,7 +209,7 @@ def rescue_runs(
     lapsed = [run for run in found if (run.id, run.attempt) not in spared]
     lost = [(run, Outcome(Ending.LOST, now, _worker_lost(run))) for run in lapsed]
     schedules = yield from _schedules_of(lapsed, specifications)
-    settled, next_wake = yield from _settle(specifications, lost, schedules, decide, now)
+    settled, next_wake, _ = yield from _settle(specifications, lost, schedules, decide, now)
     ((next_lease_end,),) = yield Ask("next_lease_end", (now,))
     return Rescued(settled, next_lease_end, next_wake)
 
@@ -232,10 +234,10 @@ def _settle(
     schedules: Mapping[int, Schedule],
     decide: DecideSettlements,
     now: int,
-) -> Steps[tuple[Sequence[Run], int | None]]:
+) -> Steps[tuple[Sequence[Run], int | None, bool]]:
     """The schedules of these runs are locked; gates and held runs are read now."""
     if not outcomes:
-        return [], None
+        return [], None, False
     keys = {
         (run.schedule_id, run.version): schedules[run.schedule_id].key
         if run.schedule_id in schedules
@@ -254,12 +256,12 @@ def _settle(
     gates = yield from read_gates(locks, now)
     held = yield from read_held_heads({run.scope for run, _ in outcomes})
     decided = decide(ended, schedules, gates, held, now)
-    yield from carry_out_settlements(decided, schedules, now)
+    is_notable = yield from carry_out_settlements(decided, schedules, now)
     wakes = [each.schedule.wake_at for each in decided.settlements]
     woken = bool(decided.abandoned) or any(each.wakes for each in decided.settlements)
     next_wake = min((wake for wake in wakes if wake is not None), default=None)
     runs = [*(each.run for each in decided.settlements), *decided.abandoned]
-    return runs, now if woken else next_wake
+    return runs, now if woken else next_wake, is_notable
 
 
 def add_output(chunks: Sequence[Chunk]) -> Steps[None]:

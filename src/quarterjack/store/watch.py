@@ -29,13 +29,16 @@ async def _told(descriptor: int, log: Path) -> AsyncIterator[None]:
 
     def read() -> None:
         if name in os.read(descriptor, 65536):
+            # Whoever writes most is this program itself: until somebody listens again, it is not
+            # woken each time.
+            loop.remove_reader(descriptor)
             woken.set()
 
-    loop.add_reader(descriptor, read)
     try:
         while True:
-            await woken.wait()
             woken.clear()
+            loop.add_reader(descriptor, read)
+            await woken.wait()
             yield
     finally:
         loop.remove_reader(descriptor)

@@ -1,9 +1,6 @@
 -- The first of each schedule.
 select *
 from runs
-where
-    finished_at is null
-    and state = 'held'
-    and scope in (select value from json_each($1))
+where state = 'held' and scope in (select value from json_each($1))
 group by scope, schedule_id
 having number = min(number)
