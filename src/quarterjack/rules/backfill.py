@@ -20,11 +20,10 @@ BATCH = 1000
 
 
 def work_off(draft: Draft) -> int | None:
-    """Add the next slots of the range, if there is one; when to look again, if that is known."""
+    """Add the next slots of the range; when to look again, if that is known."""
     schedule, specification, now = draft.schedule, draft.specification, draft.now
     backfill, allows = schedule.backfill, specification.allows_overlap
-    if backfill is None:
-        return None
+    assert backfill is not None
     if draft.open_runs and not allows:
         return None if draft.own_open_runs else now + RECHECK
     slots = specification.recurrence.slots_through(schedule.anchor_at)

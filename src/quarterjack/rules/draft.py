@@ -131,8 +131,8 @@ class Draft:
         )
 
     def add(self, runs: Sequence[Run]) -> None:
-        self.added = [*self.added, *runs]
-        self.open_runs = [*self.open_runs, *runs]
+        self.added = [*self.added, *runs] if self.added else runs
+        self.open_runs = [*self.open_runs, *runs] if self.open_runs else runs
 
     def release(self, run: Run) -> None:
         """Its turn has come."""

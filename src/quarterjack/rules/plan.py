@@ -266,9 +266,10 @@ def _look_ahead(draft: Draft, following: int | None) -> None:
     if following is None and draft.specification.completion and _counts_anew(draft):
         schedule = anchored_at(schedule, draft.now)
     draft.schedule = schedule
-    for step in (_release, work_off):
-        if (look_again_at := step(draft)) is not None:
-            draft.schedule = woken(draft.schedule, look_again_at)
+    if (look_again_at := _release(draft)) is not None:
+        draft.schedule = woken(draft.schedule, look_again_at)
+    if schedule.backfill is not None and (look_again_at := work_off(draft)) is not None:
+        draft.schedule = woken(draft.schedule, look_again_at)
     if (reason := _why_done(draft)) is not None:
         _finish(draft, reason)
 

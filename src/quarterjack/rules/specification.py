@@ -91,9 +91,14 @@ class Specification:
         """Is overlap judged together with other schedules?"""
         return self.target.plugin_command is not None
 
+    @lazily
+    def shares_locks(self) -> bool:
+        """Has it any `lock_keys`?"""
+        return self.shares_scope or self.breaker is not None
+
     def scope(self, schedule_id: int) -> str:
         """Among which runs overlap is judged."""
-        return self.target.plugin_command or str(schedule_id)
+        return (self.shares_scope and self.target.plugin_command) or str(schedule_id)
 
     def gate_key(self, schedule_id: int) -> str | None:
         """The gate whose breaker it shares, if it has one."""
@@ -105,8 +110,6 @@ class Specification:
         """What a store locks, in this order, before it reads gates and open runs: others may plan
         or settle in the same scope, or pass the same gate, at the same time."""
         scope = self.target.plugin_command
-        if scope is None and self.breaker is None:
-            return ()
         keys = {scope, self.gate_key(schedule_id)}
         return tuple(sorted(key for key in keys if key is not None))
 

@@ -82,7 +82,8 @@ def read_facts(
             for each in readable
             if each.specification.reads_open_runs
         }
-    locks = {key for each in readable for key in each.specification.lock_keys(each.id)}
+    sharing = [each for each in readable if each.specification.shares_locks]
+    locks = {key for each in sharing for key in each.specification.lock_keys(each.id)}
     gates = yield from read_gates(locks, now)
     runs = yield from _runs("open_runs", scopes)
     beyond = {run.gate for run in runs if run.gate is not None} - locks

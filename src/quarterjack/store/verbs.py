@@ -251,7 +251,7 @@ def _settle(
     ]
     locks = {run.gate for run, _ in outcomes if run.gate is not None}
     for run, specification, _ in ended:
-        if not isinstance(specification, Unreadable):
+        if not isinstance(specification, Unreadable) and specification.shares_locks:
             locks.update(specification.lock_keys(run.schedule_id))
     gates = yield from read_gates(locks, now)
     held = yield from read_held_heads({run.scope for run, _ in outcomes})
