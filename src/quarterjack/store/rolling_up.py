@@ -25,7 +25,7 @@ def roll_up(now: int) -> Steps[tuple[int, bool]]:
     if not ended:
         return until, True
     last = Place._make(ended[-1])
-    yield Ask("roll_up", (place.finished_at, last.finished_at, *place[1:], *last[1:]))
+    yield Ask("roll_up", ([row[1:] for row in ended],))
     yield Ask("put_fact", ("rolled_up", json_text(last)))
     failpoint("roll_up.written")
     return (until, True) if len(ended) < BATCH else (last.finished_at, False)

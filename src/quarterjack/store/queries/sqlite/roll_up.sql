@@ -1,5 +1,4 @@
--- The runs that ended after one place and up to another. Each counts twice: for its schedule, and
--- for all of them.
+-- Each of these runs counts twice: for its schedule, and for all of them.
 insert into daily
 select
     finished_at / 86400000000,
@@ -15,12 +14,11 @@ select
     coalesce(max(finished_at - started_at), 0),
     coalesce(sum(started_at - ready_at), 0),
     coalesce(max(started_at - ready_at), 0)
-from runs
+from json_each($1) as wanted
+cross join runs
+    on runs.schedule_id = wanted.value ->> 0 and runs.number = wanted.value ->> 1
 cross join (select 'one' as each union all select 'all')
-where
-    finished_at between $1 and $2
-    and (finished_at, schedule_id, number) > ($1, $3, $4)
-    and (finished_at, schedule_id, number) <= ($2, $5, $6)
+where true
 group by 1, 2
 on conflict (day, schedule_id) do update
 set
