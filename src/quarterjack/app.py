@@ -17,11 +17,11 @@ class RealWorld(SystemClock):
 
     @property
     def user(self) -> str:
-        import getpass
+        import pwd
 
         try:
-            return getpass.getuser()
-        except (KeyError, OSError):  # a container may know no names
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may know no names
             return f"uid {os.getuid()}"
 
     def ask(self, *what: Any, **options: Any) -> Any:

@@ -7,7 +7,6 @@ asked for it; what cannot be done is refused by name, and then nothing has chang
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,9 +14,25 @@ from typing import Any
 
 from quarterjack import rules
 from quarterjack.engine.planner import planning_within
-from quarterjack.errors import Conflict, Invalid, InvalidSpecification, Problems, Violation
-from quarterjack.rules import Facts, HouseRules, Limits, Plans, Run, Schedule, Specification
-from quarterjack.rules.plain import plain_label
+from quarterjack.errors import (
+    Conflict,
+    Invalid,
+    InvalidSpecification,
+    Problems,
+    Violation,
+    WrongState,
+)
+from quarterjack.rules import (
+    Facts,
+    HouseRules,
+    Limits,
+    Plans,
+    Run,
+    Schedule,
+    Specification,
+    read_specification,
+)
+from quarterjack.rules.plain import plain_key, plain_text
 from quarterjack.store.contract import Store
 from quarterjack.store.values import Asked, NewSchedule, Stored, Which
 from quarterjack.telemetry.logs import log, told
@@ -26,7 +41,8 @@ HOUSE_RULES = "house_rules"
 """The fact under which a store keeps what its service says of all schedules."""
 DECLARATION = "declaration"
 """Where schedules come from that a file or a program declares."""
-_NAMED_AFTER_ITS_ID = re.compile(r"schedule-\d+")
+ALWAYS_ALLOWED = frozenset({"cancel", "resume"})
+"""What a person may ask though only a declaration counts: no file could say it instead."""
 _BATCH = 500
 
 
@@ -62,6 +78,8 @@ class Control:
         self, *which: Which, reason: str | None = None, until: int | None = None
     ) -> list[Schedule]:
         """Resting until resumed, or until then; what waits is skipped, what runs goes on."""
+        if reason is not None:
+            plain_text(reason, "reason")
         decide = partial(rules.pause, by=self._by, reason=reason, until=until)
         return [_after(each) for each in await self._change("pause", which, decide)]
 
@@ -80,6 +98,11 @@ class Control:
         (plans,) = await self._change("backfill", [which], decide)
         schedule = _after(plans)
         return schedule, rules.count_backfill(schedule, start, until)
+
+    async def stop_backfill(self, which: Which) -> Schedule:
+        """What is left of the range is not run; what has been planned goes on."""
+        (plans,) = await self._change("stop backfill", [which], rules.stop_backfill)
+        return _after(plans)
 
     async def delete(self, *which: Which, ignores_missing: bool = False) -> list[Schedule]:
         """Gone, all or none, with their history kept; refused while one of them runs."""
@@ -127,9 +150,12 @@ def _after(plans: Plans) -> Schedule:
 
 
 def _permit(house: HouseRules, verb: str, may_be_declared: bool, stored: Stored) -> None:
-    """What a declaration owns is changed there."""
+    """What a declaration owns is changed there; and what is gone can only be stopped."""
     what = f'schedule "{stored.schedule.key}"'
-    house.refuse_if_declared_only(what)
+    if stored.deleted_at is not None and verb != "cancel":
+        raise WrongState(f"{what} was deleted; add it again")
+    if verb not in ALWAYS_ALLOWED:
+        house.refuse_if_declared_only(what)
     if stored.origin == DECLARATION and not may_be_declared:
         is_known = house.file is not None and house.name == stored.owner
         where = house.file if is_known else f'the declaration "{stored.owner}"'
@@ -143,7 +169,7 @@ def create_one(
     key, specification = new.key, new.specification
     if not key:
         key = f"schedule-{identity}"
-        specification = house.specification(specification.to_json(), key, None)
+        specification = read_specification(specification.to_json(), key=key, now=None)
     limits = house.limits
     return rules.create(identity, key, specification, now, active=active, limits=limits)
 
@@ -172,9 +198,8 @@ def _read_all(
 def _read(house: HouseRules, said: Mapping[str, Any], now: int) -> NewSchedule:
     fields = dict(said)
     key = fields.pop("key", None)
-    if key is not None and _NAMED_AFTER_ITS_ID.fullmatch(plain_label(key, "key")):
-        remedy = "use another, or none"
-        raise InvalidSpecification.because("key", key, "is kept for others", remedy)
+    if key is not None:
+        plain_key(key, "key")
     return NewSchedule(key or "", house.specification(fields, key or "new", now), None, "")
 
 

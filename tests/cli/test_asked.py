@@ -74,6 +74,22 @@ class TestADatabaseAtRest:
         assert answer["schedule"]["payload"] == {"n": 1}
         assert (answer["schedule"]["max_retries"], answer["schedule"]["tags"]) == (3, ["x"])
 
+    def test_what_follows_two_dashes_is_the_command_and_nothing_else(self, desk: Desk):
+        desk.said("add", "--every", "1h", "--", "echo", "--hi", "--")
+
+        shown = desk.json("show", "schedule-1")
+
+        assert shown["target"]["command"] == ["echo", "--hi", "--"]
+        assert "[-- COMMAND...]" in desk.said("add", "--help")
+
+    def test_what_became_of_a_schedule_that_is_gone_can_be_asked(self, desk: Desk):
+        desk.said("add", "a", "--every", "1h", "--", "true")
+        desk.said("rm", "a")
+
+        assert "key: a -> gone" in desk.said("audit", "a")
+        assert desk.json("show", "1")["deleted_at"] is not None
+        assert "no schedule" in desk.refused(1, "pause", "a")
+
     def test_many_are_added_from_a_file_or_none(self, desk: Desk):
         one, other = {"key": "a", "every": "1h", "command": ["true"]}, {"every": "0h"}
         desk.said("add", "--from", "-", given=json.dumps([one]))
@@ -90,7 +106,10 @@ class TestADatabaseAtRest:
         [
             ("nonsense", '-:1: "nonsense" is no JSON'),
             ("[3]", "number 1: 3 is no schedule"),
-            ('{"every": "1h"}\n{', '-:2: "{" is no JSON'),
+            ('{"every": "1h"}\n\n{', '-:3: "{" is no JSON'),
+            ('[\n{"every": }]', "line 2 column 11"),
+            ("[" * 60_000, "is no JSON"),
+            ("\n\n", "there is no schedule in it"),
         ],
     )
     def test_a_file_that_cannot_be_read_is_told(self, desk: Desk, given: str, told: str):
@@ -100,6 +119,13 @@ class TestADatabaseAtRest:
     def test_wrong_usage_is_told(self, desk: Desk):
         desk.said("add", "a", "--every", "1h", "--", "true")
         assert "FIELD=VALUE" in desk.refused(2, "add", "b", "--set", "x", "--", "true")
+        assert "said twice" in desk.refused(2, "add", "b", "--cron", "@daily", "--set", "cron=x")
+        assert "first word" in desk.refused(2, "add", "b", "--set", "key=c", "--", "true")
+        assert "said as well" in desk.refused(2, "edit", "a", "--name", "x", "--unset", "name")
+        assert "is no JSON" in desk.refused(2, "add", "b", "--payload", "{bad", "--", "true")
+        assert "unexpected extra" in desk.refused(2, "edit", "a", "cron", "0 4 * * *")
+        assert "no schedule" in desk.refused(1, "rm", "\udcff")
+        assert "holds U+DCFF" in desk.refused(2, "pause", "a", "--reason", "\udcff")
         assert "say what should change" in desk.refused(2, "edit", "a")
         result = desk.run("add", "b", "--from", "-", given="[]")
         assert (result.exit_code, "leave the other fields out" in result.output) == (2, True)
@@ -156,17 +182,22 @@ class TestADatabaseAtRest:
         assert [row["verb"] for row in desk.json("audit")["items"]] == ["create"]
         assert desk.json("backfill", "a", *span, "--yes") == {"status": "ok", "slots": 13}
         assert "is filled up to" in desk.refused(1, "backfill", "a", *span, "--yes")
-        desk.said("add", "b", "--every", "1h", "--", "true")
-        assert "is no past range" in desk.refused(
-            2, "backfill", "b", "--from", span[3], "--to", span[1], "--yes"
+        assert desk.json("backfill", "a", "--stop")["status"] == "active"
+        assert "nothing to stop" in desk.refused(1, "backfill", "a", "--stop")
+        assert "is after the end" in desk.refused(
+            2, "backfill", "a", "--from", span[3], "--to", span[1], "--yes"
         )
+        assert "say --from" in desk.refused(2, "backfill", "a")
+        long_ago = ["--from", "0001-01-01T00:00:00Z", "--to", "0001-01-01T01:00:00Z"]
+        assert desk.json("backfill", "a", *long_ago, "--yes")["slots"] == 13
+        assert "0001-01-01T00:00:00Z to 0001-01-01T01:00:00Z" in desk.said("audit", "a")
 
     def test_the_audit_says_who_asked_for_what(self, desk: Desk):
         desk.said("add", "a", "--every", "1h", "--", "true")
         desk.said("add", "b", "--every", "1h", "--", "true")
         desk.said("pause", "a", "--reason", "repairs")
 
-        assert "status_reason: repairs" in desk.said("audit", "a")
+        assert "status: active -> paused, status_reason: None -> repairs" in desk.said("audit", "a")
         items = desk.json("audit")["items"]
         assert [(row["verb"], row["schedule_id"], row["origin"]) for row in items] == [
             ("pause", 1, "cli"),

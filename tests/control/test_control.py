@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import apsw
 import pytest
 
 from engine.house import House, failing
+from quarterjack import rules
 from quarterjack.control import HOUSE_RULES, Control, recover
 from quarterjack.errors import (
     Conflict,
     InvalidSpecification,
     NotFound,
     QuarterjackError,
+    StoreUnusable,
     WrongState,
 )
 from quarterjack.rules import HouseRules, Limits, Schedule, Status
@@ -126,7 +129,13 @@ class TestCreating:
 
     @pytest.mark.parametrize(
         ("key", "why"),
-        [("schedule-7", "is kept for others"), ("", "is no text"), (7, "is no text")],
+        [
+            ("schedule-7", "looks like an id"),
+            ("42", "looks like an id"),
+            (" lead", "has blanks around it"),
+            ("", "is no text"),
+            (7, "is no text"),
+        ],
     )
     def test_a_key_that_cannot_be_one_is_refused(self, ada: Person, key: object, why: str):
         error = ada.refused("create", {"key": key, "task": "work", "every": "1h"})
@@ -142,11 +151,22 @@ class TestCreating:
         assert to_text(made.next_slot) == "2026-11-17T00:00:00Z"
         assert 'queue "other" is not declared; use one of default, slow' in str(error)
 
+    def test_without_a_key_it_is_what_it_would_be_with_one(self, house: House):
+        ada = Person(house, HouseRules(defaults={"catch_up_window": "1h"}))
+        new = {"task": "work", "every": "1h", "catch_up_window": "none"}
+
+        made = ada("create", {"key": "a", **new}, new)
+
+        assert [each.specification.catch_up.window for each in made] == [None, None]
+
     def test_what_another_program_noted_of_the_house_is_ignored(self):
         said = json.loads(HouseRules(limits=Limits(max_catchup_runs=3)).to_text())
         newer = json.dumps(said | {"colour": "red", "limits": said["limits"] | {"more": 1}})
         assert HouseRules.from_text(newer).limits == Limits(max_catchup_runs=3)
         assert HouseRules.from_text(None) == HouseRules()
+        for spoiled in ("{", '{"limits": 3}', "3"):
+            with pytest.raises(StoreUnusable, match="start `quarterjack up` once"):
+                HouseRules.from_text(spoiled)
 
 
 class TestEditing:
@@ -192,7 +212,8 @@ class TestEditing:
         }
         edited = ada("edit", "p", {"prompt": "hello", "model": "small"})
         assert shown(ada.house, edited)["target"]["kind"] == "prompt"
-        edited = ada("edit", "p", {"model": None})
+        assert ada("edit", "p", {"prompt": "hi"}).specification.target.fields["model"] == "small"
+        edited = ada("edit", "p", {"model": None, "prompt": "hello"})
         assert edited.specification.target.fields == {"prompt": "hello", "model": None, "opts": {}}
 
     def test_null_goes_back_to_the_default(self, ada: Person):
@@ -202,6 +223,34 @@ class TestEditing:
             0,
             None,
         )
+
+    def test_what_was_not_said_stays_whatever_the_defaults_are_by_now(self, house: House):
+        Person(house).add(every="1h", max_retries=2)
+        defaults = {"only_between": "08:00-18:00", "description": "house", "max_retries": 7}
+        rules = HouseRules(defaults=defaults, limits=Limits(max_consecutive_errors=4))
+        ada = Person(house, rules)
+
+        edited = ada("edit", 1, {"priority": 3})
+        assert audit(house)[-1].after == {"version": 2, "priority": 3}
+        assert edited.specification.window is None
+        edited = ada("edit", 1, {"max_retries": None, "max_consecutive_errors": None})
+        assert edited.specification.retry.retries_max == 7, "null goes back to the default"
+        assert edited.specification.max_consecutive_errors == 4
+
+    def test_what_was_resumed_stays_so_though_it_was_added_disabled(self, ada: Person):
+        ada.add(every="1h", enabled=False)
+        ada("resume", 1)
+
+        assert ada("edit", 1, {"name": "x"}).status is Status.ACTIVE
+        assert ada("edit", 1, {"enabled": True}).status is Status.ACTIVE
+        assert ada("edit", 1, {"enabled": False}).status is Status.PAUSED
+
+    def test_another_recurrence_ends_what_is_left_of_a_backfill(self, ada: Person):
+        ada.add(cron="0 * * * *")
+        ada("backfill", 1, at("01:00"), at("05:00"))
+
+        assert ada("edit", 1, {"name": "x"}).backfill is not None
+        assert ada("edit", 1, {"cron": "5 * * * *"}).backfill is None
 
     def test_who_read_an_older_version_is_told_so(self, ada: Person):
         ada.add(every="1h")
@@ -428,6 +477,55 @@ class TestRuns:
         assert (error.status, "is no past range" in str(error)) == (400, True)
 
 
+class TestWhatIsGoneOrCannotBeRead:
+    def test_a_run_of_a_deleted_schedule_is_not_tried_again(self, house: House, ada: Person):
+        ada.add(every="1h")
+        house.work = failing
+        house.go("09:01")
+        ada("delete", 1)
+        house.go("11:00")
+
+        error = ada.refused("retry", "1-0")
+
+        assert (type(error), error.status) == (WrongState, 400)
+        assert str(error) == 'schedule "nightly" was deleted; add it again'
+
+    def test_a_run_that_outlives_its_schedule_can_be_stopped(self, house: House, ada: Person):
+        ada.add(every="1h")
+        house.work = lambda call: house.sleep(5 * HOUR)
+        house.go("09:01")
+        house.ask(1, partial(rules.delete, though_running=True))
+
+        assert ada("cancel", "1-0").cancel == "requested"
+        house.go("09:02")
+
+        assert house.states() == ["cancelled: requested"]
+        row = audit(house)[-1]
+        assert (row.before, row.after) == (
+            {"run": "1-0", "state": "running"},
+            {"run": "1-0", "state": "running", "cancel": "requested"},
+        )
+
+    @pytest.mark.parametrize("body", ["{", "{}", '{"every": "1h"}'])
+    def test_a_definition_that_cannot_be_read_is_edited_whole_or_deleted(
+        self, house: House, ada: Person, body: str
+    ):
+        for key in ("a", "b"):
+            ada.add(key, every="1h")
+        database = house.store._walker._connection
+        database.execute("update specifications set body = ?", (body,))
+        house.store._known._kept.clear()
+        for verb, what in [("pause", ()), ("run", ()), ("backfill", (at("01:00"), at("02:00")))]:
+            error = ada.refused(verb, "a", *what)
+            assert (type(error), "edit or delete it" in str(error)) == (WrongState, True)
+
+        edited = ada("edit", "a", {"task": "work", "every": "2h"})
+        ada("delete", "b")
+        house.go("10:01")
+
+        assert (edited.status, house.slots(1)) == (Status.ACTIVE, [at("10:00")])
+
+
 class TestTheAudit:
     def test_says_who_when_what_was_and_what_became_of_it(self, house: House, ada: Person):
         ada.add(every="1h", payload={"n": 1})
@@ -523,6 +621,16 @@ class TestADeclaredHouse:
             assert (type(error), error.status) == (Conflict, 409), verb
             assert f"only {self.FILE} says what is scheduled here" in str(error)
 
+    def test_but_what_no_file_can_say_is_still_asked(self, house: House):
+        ada = Person(house, HouseRules(file=self.FILE, declared_only=True))
+        self.declared(house)
+        house.work = lambda call: house.sleep(HOUR)
+        house.go("09:00")
+        ada("cancel", "1-0")
+        house.ask(1, rules.pause, by="quarterjack")
+
+        assert [each.status for each in ada("resume", 1)] == [Status.ACTIVE]
+
 
 class TestLimits:
     @pytest.mark.mission("E8")
@@ -542,6 +650,16 @@ class TestLimits:
         ada("edit", 2, {"every": "2h"})
         ada("delete", 2)
         ada("resume", 1)
+
+    @pytest.mark.mission("E8")
+    def test_one_that_rests_only_for_a_while_keeps_its_place(self, house: House):
+        ada = Person(house, HouseRules(limits=Limits(max_scheduled_jobs=2)))
+        new = {"task": "work", "every": "1h"}
+        ada("create", new, {**new, "enabled": False}, {**new, "enabled": False}, new)
+        ada("pause", 1, until=at("10:00"))
+
+        assert "max_scheduled_jobs" in str(ada.refused("create", new))
+        assert [each.status for each in ada("resume", 1)] == [Status.ACTIVE], "its own"
 
     @pytest.mark.mission("E8")
     def test_the_errors_after_which_a_schedule_pauses_are_those_of_the_house(self, house: House):

@@ -202,7 +202,8 @@ class TestApplying:
     def test_what_others_own_is_left_alone_and_never_taken(
         self, store: SqliteStore, tmp_path: Path
     ):
-        wanted = [new("mine", 0, every="1h"), new("theirs", 0, every="1h")._replace(owner="other")]
+        theirs = new("theirs", 0, every="1h")._replace(owner="other", origin="declaration")
+        wanted = [new("mine", 0, every="1h")._replace(owner="default"), theirs]
         at_once(
             store.add_schedules(
                 wanted,

@@ -829,7 +829,7 @@ class TestRetrying:
         world = World()
         world.add(every="1h")
         world.come("09:00")
-        with pytest.raises(WrongState, match="run 1-0 is queued; only one that has failed"):
+        with pytest.raises(WrongState, match="run 1-0 is queued; only one that was closed"):
             world.retry("1-0")
         world.claim()
         with pytest.raises(WrongState, match="run 1-0 is running"):

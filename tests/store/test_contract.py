@@ -495,8 +495,9 @@ class TestSchedules:
         ask.change(run.schedule_id, rules.delete)
 
         assert reads(ask).run(run.id)[0].run.state is State.SUCCEEDED
+        assert reads(ask).schedule("nightly").stored.deleted_at == ask.now, "who asks is told"
         with pytest.raises(NotFound):
-            reads(ask).schedule("nightly")
+            ask.change("nightly", rules.delete)
         assert ask.add("nightly", every="1h") != run.schedule_id
 
     def test_zone_data_that_changed_lets_every_active_schedule_find_its_slots_anew(
@@ -534,11 +535,11 @@ class TestDeclaring:
             seen.extend(stored)
             return wanted
 
-        ask(ask.store.declare_schedules("file", keys, difference, self.RULES, ask.now))
+        ask(ask.store.declare_schedules("file", keys, difference, self.RULES, {}, ask.now))
         return seen
 
     def owned(self, ask: Asking, key: str, **fields: object) -> NewSchedule:
-        return new(key, ask.now, **fields)._replace(owner="file")
+        return new(key, ask.now, **fields)._replace(owner="file", origin="declaration")
 
     def test_a_difference_is_carried_out_in_one_transaction(self, ask: Asking):
         first = [self.owned(ask, key, every="1h") for key in "ab"]

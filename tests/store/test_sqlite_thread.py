@@ -366,6 +366,7 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
         "ailing_schedules": ["SCAN schedules"],  # when a person asks what is wrong
         # Up to a limit, where there is one.
         "count_active": ["SCAN schedules USING INDEX schedules_by_key"],
+        "deleted_schedule": ["SCAN schedules"],  # when a person asks for what is gone
         "list_runs": ["SCAN runs USING INDEX runs_planned"],  # the newest, up to a limit
         "planning": ["SCAN planning"],  # one row
         "put_planning": ["SCAN planning"],

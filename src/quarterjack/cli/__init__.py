@@ -1,7 +1,8 @@
 """The command line, a thin door: it reads arguments, asks, and prints.
 
 Each file holds the commands of one subject; `printing` is how they all show what they found.
-Every command that reads takes `--json`. Exit codes: 0 ok, 1 failed, 2 wrong usage.
+Every command that reads takes `--json`. Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 changes
+pending.
 """
 
 from __future__ import annotations

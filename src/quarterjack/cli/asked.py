@@ -11,7 +11,7 @@ import click
 
 from quarterjack.cli.printing import print_json
 from quarterjack.cli.where import Database, on_database
-from quarterjack.errors import Invalid
+from quarterjack.errors import Invalid, InvalidSpecification
 from quarterjack.rules import Run, Schedule, count_backfill
 from quarterjack.store.shown import run_json, schedule_json
 from quarterjack.times.durations import read_duration
@@ -78,23 +78,34 @@ def run_command(database: Database, which: str, as_json: bool) -> None:
 @click.command("backfill")
 @click.argument("which")
 @on_database
-@click.option("--from", "start", required=True, metavar="WHEN", help="The first slot, or before.")
+@click.option("--from", "start", metavar="WHEN", help="The first slot, or before.")
 @click.option("--to", "until", metavar="WHEN", help="The last slot, or after; else now.")
 @click.option("--yes", is_flag=True, help="Do it, without being asked.")
+@click.option("--stop", is_flag=True, help="Do not run what is left of the last one.")
 def backfill_command(
     database: Database,
     which: str,
     as_json: bool,
-    start: str,
+    start: str | None,
     until: str | None,
     yes: bool,
+    stop: bool,
 ) -> None:
     """Run the slots of a time that has passed; how many these are is told first."""
+    if stop:
+        stopped = database.ask(lambda control: control.stop_backfill(which))
+        show_schedules(database, [stopped], "stopped", as_json=as_json)
+        return
+    if start is None:
+        raise click.UsageError("say --from which instant on, or --stop")
     first = read_instant(start, "from")
     last = database.world.now() if until is None else read_instant(until, "to")
+    if first > last:
+        remedy = "swap the two"
+        raise InvalidSpecification.because("from", to_text(first), "is after the end", remedy)
     with database.reading() as reads:
         schedule = reads.schedule(which).schedule
-    count = count_backfill(schedule, first, last) if first <= last else 0
+    count = count_backfill(schedule, first, last)
     span = f"{count:,} slots of {_name(schedule)} from {to_text(first)} to {to_text(last)}"
     if not yes and not _is_confirmed(span, as_json=as_json):
         if as_json:

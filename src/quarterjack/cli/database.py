@@ -13,7 +13,7 @@ from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.where import Database, on_database
 from quarterjack.cli.world import World
 from quarterjack.declare.declaration import read_declaration
-from quarterjack.engine.pruner import LEAST_REST, Pruner
+from quarterjack.engine.pruner import LEAST_REST, RESTS, Pruner
 from quarterjack.rules import Retention
 from quarterjack.store.backing_up import back_up
 from quarterjack.store.checking import CHECKS, SHOWN, Fault, faults
@@ -80,13 +80,13 @@ def prune_command(database: Database, as_json: bool) -> None:
 
 async def _pruned(path: Path, retention: Retention, world: World) -> tuple[int, int]:
     """How many rows were forgotten, and how many bytes given back. There is a rest after each
-    batch, for a service may be at work."""
+    batch, for a service may be at work; but a person waits, so it is no longer than the batch."""
     connection = open_database(path, now=world.now())
     store = SqliteStore(connection, path, world, inline=True)
     pruner, before = Pruner(store, retention), size_bytes(connection)
     try:
         while (rest := await pruner.forget_some(world.now())) is not None:
-            await asyncio.sleep(rest / SECOND)
+            await asyncio.sleep(rest / RESTS / SECOND)
         for _ in give_back(connection, path):
             await asyncio.sleep(LEAST_REST / SECOND)
         return pruner.forgotten, before - size_bytes(connection)

@@ -39,9 +39,21 @@ def _definition(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command("add")
+class _WithCommand(click.Command):
+    """What follows `--` is a command; click alone would not tell it from other words."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        place = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(context, args[:place])
+        context.params["argv"] = args[place + 1 :]
+        return rest
+
+    def collect_usage_pieces(self, context: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(context), "[-- COMMAND...]"]
+
+
+@click.command("add", cls=_WithCommand)
 @click.argument("key", required=False)
-@click.argument("argv", nargs=-1, metavar="[-- COMMAND...]")
 @on_database
 @_definition
 @click.option("--from", "file", type=click.File(), help="Many: a JSON list, or one on each line.")
@@ -61,11 +73,13 @@ def add_command(
     said = _said(fields, others)
     if argv:
         said["command"] = list(argv)
+    if "key" in said:
+        raise click.UsageError("--set key=...: the key is the first word: quarterjack add KEY")
     wanted = [said | ({} if key is None else {"key": key})]
     if file is not None:
         if said or key is not None:
             raise click.UsageError("--from says it all; leave the other fields out")
-        wanted = _read_all(file.read(), file.name)
+        wanted = _read_all(file)
     added = database.ask(lambda control: control.create(*wanted), create=True)
     if not as_json:
         show_schedules(database, added, "added", as_json=False)
@@ -77,9 +91,8 @@ def add_command(
     print_json({"items": shown} if file is not None else shown[0])
 
 
-@click.command("edit")
+@click.command("edit", cls=_WithCommand)
 @click.argument("which")
-@click.argument("argv", nargs=-1, metavar="[-- COMMAND...]")
 @on_database
 @_definition
 @click.option("--unset", multiple=True, metavar="FIELD", help="Back to its default.")
@@ -95,7 +108,10 @@ def edit_command(
     **fields: str | None,
 ) -> None:
     """Say some fields of a schedule anew, from now on."""
-    changes = _said(fields, others) | dict.fromkeys(unset)
+    changes = _said(fields, others)
+    if twice := changes.keys() & set(unset):
+        raise click.UsageError(f"--unset {min(twice)}: it is said as well")
+    changes |= dict.fromkeys(unset)
     if argv:
         changes["command"] = list(argv)
     if not changes:
@@ -108,11 +124,13 @@ def _said(fields: Mapping[str, str | None], others: Sequence[str]) -> dict[str, 
     said: dict[str, Any] = {}
     for field, value in fields.items():
         if value is not None:
-            said[field] = _value(value) if field in _JSON_FIELDS else value
+            said[field] = _json(value, f"--{field}") if field in _JSON_FIELDS else value
     for each in others:
         field, separator, value = each.partition("=")
         if not separator:
             raise click.UsageError(f"--set {each}: write FIELD=VALUE, such as max_retries=3")
+        if field in said:
+            raise click.UsageError(f"--set {each}: {field} is said twice")
         said[field] = _value(value)
     return said
 
@@ -121,16 +139,24 @@ def _value(text: str) -> Any:
     """JSON where it is JSON, else the text itself."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
-def _read_all(text: str, name: str) -> list[dict[str, Any]]:
+def _read_all(file: Any) -> list[dict[str, Any]]:
+    """A JSON list, or one object on each line."""
+    name = file.name
     try:
-        read = [json.loads(text)]
-    except ValueError:
-        read = [_line(line, f"{name}:{number}") for number, line in enumerate(text.splitlines(), 1)]
-    found = read[0] if len(read) == 1 and isinstance(read[0], list) else read
+        text = file.read()
+    except UnicodeDecodeError as error:
+        raise InvalidSpecification.because(name, str(error), "is no text", "use UTF-8") from None
+    if text.lstrip().startswith("["):
+        found = _json(text, name)
+    else:
+        lines = enumerate(text.split("\n"), 1)
+        found = [_json(line, f"{name}:{number}:") for number, line in lines if line.strip()]
+    if not found:
+        raise click.UsageError(f"{name}: there is no schedule in it")
     for number, each in enumerate(found, 1):
         if not isinstance(each, dict):
             reason, remedy = "is no schedule", 'write {"every": "1h", "command": ["true"]}'
@@ -138,11 +164,10 @@ def _read_all(text: str, name: str) -> list[dict[str, Any]]:
     return list(found)
 
 
-def _line(line: str, place: str) -> Any:
+def _json(text: str, place: str) -> Any:
     try:
-        return json.loads(line)
-    except ValueError as error:
-        remedy = "write a JSON list, or one object on each line"
-        raise InvalidSpecification.because(
-            f"{place}:", line, f"is no JSON ({error})", remedy
-        ) from None
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        remedy = "write JSON; a file holds a list, or one object on each line"
+        reason = f"is no JSON ({error})"
+        raise InvalidSpecification.because(place, text, reason, remedy) from None

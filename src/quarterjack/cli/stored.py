@@ -69,6 +69,15 @@ def _slots(row: dict[str, Any]) -> list[str]:
     return [span, str(row["count"]), row["state"], row["meaning"]]
 
 
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """`field: old -> new`"""
+    told = []
+    for name in before | after:
+        old, new = str(before.get(name, "")), str(after.get(name, "gone"))
+        told.append(f"{name}: {old} -> {new}" if name in before else f"{name}: {new}")
+    return ", ".join(told)
+
+
 @click.command("audit")
 @click.argument("which", required=False)
 @on_database
@@ -88,7 +97,7 @@ def audit_command(
         return
     rows = [["ID", "AT", "BY", "THROUGH", "VERB", "SCHEDULE", "RUN", "WHAT CHANGED"]]
     for each in found:
-        became = plain({**(each["before"] or {}), **(each["after"] or {})})
+        became = _changes(each["before"] or {}, each["after"] or {})
         schedule, run = str(each["schedule_id"]), each["run_id"] or "-"
         who = [each["by"], each["origin"], each["verb"]]
         rows.append([str(each["id"]), each["at"], *who, schedule, run, became])

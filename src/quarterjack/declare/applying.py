@@ -33,10 +33,8 @@ async def apply(
     )
     compare = partial(difference, declaration, now, only_missing=only_missing)
     asked = Asked(owner, ORIGIN, "declare", limits=declaration.limits)
-    changes = await store.declare_schedules(owner, keys, compare, laws, now, asked)
-    if not only_missing:
-        await store.put_fact(HOUSE_RULES, declaration.house.to_text())
-    return changes
+    noted = {} if only_missing else {HOUSE_RULES: declaration.house.to_text()}
+    return await store.declare_schedules(owner, keys, compare, laws, noted, now, asked)
 
 
 def difference(
@@ -66,7 +64,7 @@ def difference(
     removed = [
         each.schedule.id
         for key, each in live.items()
-        if each.owner == owner and key not in declaration.schedules and not only_missing
+        if _belongs_to(owner, each) and key not in declaration.schedules and not only_missing
     ]
     for key, each in live.items():
         if each.schedule.id in removed:
@@ -78,12 +76,17 @@ def difference(
 def _refuse_others(declaration: Declaration, live: Mapping[str, Stored]) -> None:
     """A key belongs to whoever had it first."""
     for key, each in live.items():
-        if each.owner != declaration.settings.name and key in declaration.schedules:
-            whose = f'the declaration "{each.owner}"' if each.owner else "people"
+        if not _belongs_to(declaration.settings.name, each) and key in declaration.schedules:
+            is_declared = each.origin == ORIGIN
+            whose = f'the declaration "{each.owner}"' if is_declared else "people"
             line = declaration.document.line("schedules", key)
             remedy = "use another name, or delete that schedule first"
             place = f"{declaration.path}:{line}"
             raise Conflict(f'{place}: schedule "{key}" belongs to {whose}; {remedy}')
+
+
+def _belongs_to(owner: str, stored: Stored) -> bool:
+    return stored.origin == ORIGIN and stored.owner == owner
 
 
 def _is_same(schedule: Schedule, wanted: Specification) -> bool:

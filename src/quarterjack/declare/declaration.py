@@ -21,7 +21,7 @@ from quarterjack.rules import (
     Specification,
     read_limits,
 )
-from quarterjack.rules.plain import plain_label, plain_text
+from quarterjack.rules.plain import plain_key, plain_label, plain_text
 from quarterjack.store.sqlite_file import DURABILITIES
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import SECOND
@@ -165,7 +165,7 @@ def _check_schedules(declaration: Declaration) -> None:
     problems = Problems(InvalidSpecification)
     for key in declaration.schedules:
         with problems:
-            plain_label(key, "schedule")
+            plain_key(key, "schedule")
             declaration.specification(key, None)
     problems.refuse_if_any(str(declaration.path))
 

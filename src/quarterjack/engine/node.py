@@ -67,6 +67,7 @@ class Node:
         for process in processes:
             self.add(process)
         self._told_to_stop = asyncio.Event()
+        self._is_running = False
 
     def add(self, process: Process) -> None:
         """One more that is kept stepping with the others."""
@@ -94,13 +95,17 @@ class Node:
 
     def problems(self) -> list[str]:
         """Why it is not ready; nothing, if it is."""
-        found = [f"{name}: {loop.problem}" for name, loop in self._loops.items() if loop.problem]
-        return ["it is stopping"] if self._told_to_stop.is_set() else found
+        if self._told_to_stop.is_set():
+            return ["it is stopping"]
+        if not self._is_running:
+            return ["it is starting"]
+        return [f"{name}: {loop.problem}" for name, loop in self._loops.items() if loop.problem]
 
     async def run(self) -> list[str]:
         """Until it is told to stop, and then until its work has ended or is handed back. The runs
         that could not be settled, because the store was away, are named. A store that must not be
         used ends it as well: its work gets the same grace, and then that error is raised."""
+        self._is_running = True
         tasks = {name: asyncio.create_task(loop.run()) for name, loop in self._loops.items()}
         watching = asyncio.create_task(self._watch())
         try:

@@ -55,6 +55,7 @@ from quarterjack.rules.operations import (
     resume,
     retry_run,
     run_now,
+    stop_backfill,
 )
 from quarterjack.rules.plan import plan
 from quarterjack.rules.presets import AS_A_SETTING, PRESETS
@@ -127,5 +128,6 @@ __all__ = [
     "retry_run",
     "run_now",
     "settle",
+    "stop_backfill",
     "to_json",
 ]

@@ -23,7 +23,7 @@ def amended(body: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
         reason = "was spelled out when the schedule was created"
         raise InvalidSpecification.because("preset", changes["preset"], reason, remedy)
     said = {ALIASES.get(name, name) for name in changes}
-    dropped = said | _of_another_recurrence(changes) | _of_another_target(changes)
+    dropped = said | _of_another_recurrence(changes) | _of_another_target(body, changes)
     return {name: value for name, value in body.items() if name not in dropped} | dict(changes)
 
 
@@ -35,10 +35,16 @@ def _of_another_recurrence(changes: Mapping[str, Any]) -> frozenset[str]:
     return (WHEN - fields_beside(named[0]) - READERS.keys()) | {"first_run"}
 
 
-def _of_another_target(changes: Mapping[str, Any]) -> frozenset[str]:
-    """What belongs to the old one, if something else is called; or to its old word."""
+def _of_another_target(body: Mapping[str, Any], changes: Mapping[str, Any]) -> frozenset[str]:
+    """What belongs to the old one, if a target of another kind is named; or to its old word."""
     named = {"target", *NAMED_BY.values()} & changes.keys()
-    polls = frozenset({"max_outstanding_polls"}) if named else frozenset()
-    if isinstance(changes.get("command"), str):
-        named.discard("command")  # a word for the plugin, which stays
-    return TARGET_FIELDS | polls if named else polls
+    if not named:
+        return frozenset()
+    polls = frozenset({"max_outstanding_polls"})
+    stays = named == {_named_by(body)} or isinstance(changes.get("command"), str)
+    return polls if stays else TARGET_FIELDS | polls
+
+
+def _named_by(body: Mapping[str, Any]) -> str:
+    """The field that says what is called; a plugin's command is only a word for it."""
+    return next(name for name in ("plugin", *NAMED_BY.values()) if body.get(name) is not None)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quarterjack.errors import Conflict, InvalidSpecification
+from quarterjack.errors import Conflict, InvalidSpecification, StoreUnusable
 from quarterjack.rules.amending import amended
 from quarterjack.rules.limits import Limits
-from quarterjack.rules.specification import Specification
+from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.validation import read_specification
 
 
@@ -26,7 +26,7 @@ class HouseRules(NamedTuple):
 
     def specification(self, mapping: Mapping[str, Any], key: str, now: int | None) -> Specification:
         """A definition under the defaults of this service; with `now` it is judged as a new one."""
-        specification = read_specification(
+        said = read_specification(
             mapping,
             key=key,
             now=now,
@@ -34,6 +34,9 @@ class HouseRules(NamedTuple):
             defaults=self.defaults,
             limits=self.limits,
         )
+        return self._with_known_queue(said, key)
+
+    def _with_known_queue(self, specification: Specification, key: str) -> Specification:
         if specification.queue not in self.queues:
             remedy = f"use one of {', '.join(self.queues)}, or add it to queues"
             raise InvalidSpecification.because(
@@ -42,10 +45,25 @@ class HouseRules(NamedTuple):
         return specification
 
     def amended(
-        self, specification: Specification, changes: Mapping[str, Any], key: str, now: int
+        self,
+        specification: Specification | Unreadable,
+        changes: Mapping[str, Any],
+        key: str,
+        now: int,
     ) -> Specification:
-        """The same definition with some fields said anew."""
-        return self.specification(amended(specification.to_json(), changes), key, now)
+        """The same definition with some fields said anew; one that cannot be read is said whole.
+        What was not said stays, whatever the defaults are today; only null goes back to them."""
+        if isinstance(specification, Unreadable):
+            return self.specification(changes, key, now)
+        body = amended(specification.to_json(), changes)
+        for field in [name for name, value in changes.items() if value is None]:
+            body[field] = self._default(field)
+        return self._with_known_queue(read_specification(body, key=key, now=now), key)
+
+    def _default(self, field: str) -> Any:
+        if field == "max_consecutive_errors" and field not in self.defaults:
+            return self.limits.max_consecutive_errors
+        return self.defaults.get(field)
 
     def refuse_if_declared_only(self, what: str) -> None:
         if self.declared_only:
@@ -58,8 +76,12 @@ class HouseRules(NamedTuple):
     @classmethod
     def from_text(cls, text: str | None) -> HouseRules:
         """What another version of the program noted beyond this is ignored."""
-        said = json.loads(text) if text else {}
-        known = {name: said[name] for name in cls._fields if name in said}
-        limits = {name: known.get("limits", {}).get(name) for name in Limits._fields}
-        read = Limits(**{name: each for name, each in limits.items() if each is not None})
-        return cls(**{**known, "limits": read})
+        try:
+            said = json.loads(text) if text else {}
+            known = {name: said[name] for name in cls._fields if name in said}
+            limits = {name: known.get("limits", {}).get(name) for name in Limits._fields}
+            read = Limits(**{name: each for name, each in limits.items() if each is not None})
+            return cls(**{**known, "limits": read})
+        except (AttributeError, TypeError, ValueError) as error:
+            remedy = "start `quarterjack up` once, which notes them anew"
+            raise StoreUnusable(f"the house rules cannot be read ({error}); {remedy}") from None

@@ -17,7 +17,7 @@ from quarterjack.rules.overlap import IfRunning, turn
 from quarterjack.rules.pause import as_of, paused, resumed, woken
 from quarterjack.rules.plan import invalidated, plan_one
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.specification import Specification
+from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.states import (
     OPEN,
     RunEvent,
@@ -64,7 +64,10 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     one-shot only another instant."""
     commons, before = _up_to_now(facts, now)
     schedule = before.schedule
-    moved = not schedule.specification.names_the_same_slots(specification)
+    was, moved = schedule.specification, True
+    if not isinstance(was, Unreadable):
+        moved = not was.names_the_same_slots(specification)
+    is_switched = isinstance(was, Unreadable) or was.enabled != specification.enabled
     schedule = schedule._replace(specification=specification, version=schedule.version + 1)
     if schedule.status is Status.INVALID:
         schedule = _active(schedule, ScheduleEvent.MEND)
@@ -73,7 +76,8 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
         schedule = _active(schedule, ScheduleEvent.REVIVE)
     if moved:
         schedule = _named_anew(schedule, now)
-    schedule = _enabled_as_declared(schedule, now)
+    if is_switched:
+        schedule = _enabled_as_declared(schedule, now)
     was_active = before.schedule.status is Status.ACTIVE
     if schedule.status is Status.ACTIVE and not was_active:
         refuse_beyond_limit(facts.active, facts.limits)
@@ -95,6 +99,7 @@ def pause(
     if until is not None and until <= now:
         remedy = "give an instant to come, or none"
         raise InvalidSpecification.because("until", to_text(until), "has passed", remedy)
+    _refuse_unreadable(facts.schedules[0])
     schedule = as_of(facts.schedules[0], now)
     moved_schedule(schedule, ScheduleEvent.PAUSE)
     if schedule.specification.once:
@@ -124,6 +129,10 @@ def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
     for run in () if though_running else facts.open_runs.get(_scope(schedule), ()):
         if run.schedule_id == schedule.id and run.state is State.RUNNING:
             raise _in_the_way(run, f'schedule "{schedule.key}" cannot be deleted')
+    if isinstance(schedule.specification, Unreadable):
+        gone = schedule._replace(next_slot=None, wake_at=None)
+        plan = Plan(gone, closes=Reason.DELETED, deleted=True)
+        return Commons(facts, now).results([plan])
     commons, before = _up_to_now(facts, now)
     draft = Draft(before.schedule._replace(next_slot=None, wake_at=None), commons, now)
     draft.close_waiting(Reason.DELETED)
@@ -145,12 +154,13 @@ def retry_run(facts: Facts, run: Run, now: int) -> Plans:
         ready = run._replace(ready_at=min(run.ready_at, now))
         return Commons(facts, now).results([Plan(schedule, released=[ready])])
     if run.state in OPEN or run.state is State.SUCCEEDED:
-        remedy = "only one that has failed, or never started, can be tried again"
+        remedy = "only one that was closed without success, or waits to retry, can be tried again"
         raise WrongState(f"run {run.id} is {run.state}; {remedy}")
     return _run_at_once(facts, now, slot=run.slot)
 
 
 def _run_at_once(facts: Facts, now: int, slot: int) -> Plans:
+    _refuse_unreadable(facts.schedules[0])
     commons, before = _up_to_now(facts, now)
     schedule = before.schedule
     if schedule.status in (Status.PAUSED, Status.INVALID):
@@ -182,6 +192,7 @@ def invalidate(facts: Facts, now: int, reason: str) -> Plans:
 
 def count_backfill(schedule: Schedule, start: int, until: int) -> int:
     """How many slots lie in [start, until]."""
+    _refuse_unreadable(schedule)
     slots = schedule.specification.recurrence.slots_through(schedule.anchor_at)
     return slots.count(start - 1, until)
 
@@ -189,6 +200,7 @@ def count_backfill(schedule: Schedule, start: int, until: int) -> int:
 def backfill(facts: Facts, now: int, *, start: int, until: int) -> Plans:
     """The slots in [start, until] are worked off by the planner, from now on."""
     (schedule,) = facts.schedules
+    _refuse_unreadable(schedule)
     if schedule.status is not Status.ACTIVE:
         raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; only an active one runs')
     if schedule.specification.once or schedule.specification.completion:
@@ -205,6 +217,18 @@ def backfill(facts: Facts, now: int, *, start: int, until: int) -> Plans:
     wanted = Backfill(facts.request, start - 1, until)
     planned = Plan(schedule._replace(backfill=wanted, wake_at=now))
     return Commons(facts, now).results([planned])
+
+
+def stop_backfill(facts: Facts, now: int) -> Plans:
+    """What is left of the range is not run."""
+    (schedule,) = facts.schedules
+    if schedule.backfill is None:
+        raise WrongState(
+            f'schedule "{schedule.key}" has no range to fill; there is nothing to stop'
+        )
+    # The planner sees whether that was all that it was kept for.
+    stopped = woken(schedule._replace(backfill=None), now)
+    return Commons(facts, now).results([Plan(stopped)])
 
 
 def cancel_run(facts: Facts, run: Run, now: int) -> Plans:
@@ -227,7 +251,15 @@ def _in_the_way(run: Run, what: str) -> Conflict:
 
 
 def _scope(schedule: Schedule) -> str:
+    if isinstance(schedule.specification, Unreadable):
+        return str(schedule.id)
     return schedule.specification.scope(schedule.id)
+
+
+def _refuse_unreadable(schedule: Schedule) -> None:
+    if isinstance(schedule.specification, Unreadable):
+        why = f"cannot be read ({schedule.specification}); edit or delete it"
+        raise WrongState(f'the definition of schedule "{schedule.key}" {why}')
 
 
 def _up_to_now(facts: Facts, now: int) -> tuple[Commons, Plan]:
@@ -277,7 +309,7 @@ def _named_anew(schedule: Schedule, now: int) -> Schedule:
         fired = schedule.last_fired_at
         if slot is not None and (fired is None or slot > fired):
             cursor = min(cursor, slot - 1)
-    schedule = schedule._replace(cursor=cursor, passed=None)
+    schedule = schedule._replace(cursor=cursor, passed=None, backfill=None)
     if schedule.status is not Status.ACTIVE:
         return schedule
     return schedule._replace(next_slot=slots_of(schedule).after(cursor))

@@ -12,6 +12,7 @@ JSON_MAX = 1_000_000
 NESTED_MAX = 100
 TEXT_MAX = 100_000
 _JSON = "use text, numbers, true, false, null, lists, and mappings with text as keys"
+_NAMED_AFTER_ITS_ID = re.compile(r"schedule-\d+")
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """As JSON escapes it; a backslash before it may be one of the text's own."""
 
@@ -70,6 +71,17 @@ def plain_text(value: object, field: str) -> str:
 def _is_odd(letter: str) -> bool:
     """Control characters and lone surrogates; lines may be broken."""
     return not letter.isprintable() and not letter.isspace()
+
+
+def plain_key(value: object, field: str) -> str:
+    """A label that no id is mistaken for, and that is not kept for schedules without a key."""
+    key = plain_label(value, field)
+    if key != key.strip():
+        raise InvalidSpecification.because(field, value, "has blanks around it", "remove them")
+    if key.isdigit() or _NAMED_AFTER_ITS_ID.fullmatch(key):
+        reason, remedy = "looks like an id", "use a name with a letter, or none"
+        raise InvalidSpecification.because(field, value, reason, remedy)
+    return key
 
 
 def plain_label(value: object, field: str) -> str:

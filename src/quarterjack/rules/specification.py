@@ -203,6 +203,9 @@ class Unreadable:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
+    def __str__(self) -> str:
+        return f"{type(self._error).__name__}: {self._error}"
+
     def __getattr__(self, name: str) -> Never:
         raise self._error
 

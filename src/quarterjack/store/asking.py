@@ -41,7 +41,7 @@ def add_schedules(
     made: list[Schedule] = []
     for identity, each in enumerate(new, last - len(new) + 1):
         made.append(decide(identity, each, active))
-        active += 1
+        active += _counts_as_active(made[-1])
     yield from _refuse_taken(made)
     rows = [new_schedule_row(made[i], each, now) for i, each in enumerate(new)]
     yield Many("add_schedules", rows)
@@ -173,7 +173,7 @@ def changed(
     run: Run | None = None,
 ) -> Steps[Plans]:
     """One schedule after what was decided; an operation sees all open runs."""
-    scopes = set() if scope is None else {scope}
+    scopes = {str(schedule.id)} if scope is None else {scope}
     if not isinstance(schedule.specification, Unreadable):
         scopes.add(schedule.specification.scope(schedule.id))
     facts = yield from read_facts([schedule], now, scopes=scopes)

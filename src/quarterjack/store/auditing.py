@@ -10,8 +10,9 @@ from quarterjack.rules.forms import field_json
 from quarterjack.store.rows import json_text
 from quarterjack.store.steps import Row
 from quarterjack.store.values import Asked
+from quarterjack.times.instants import to_text
 
-_TOLD = ("status", "status_reason", "paused_by", "paused_until", "next_slot", "version", "backfill")
+_TOLD = ("status", "status_reason", "paused_by", "paused_until", "next_slot", "version")
 """What a person asks for may change these, beside the definition."""
 
 
@@ -45,6 +46,9 @@ def _whole(schedule: Schedule) -> str:
 
 def _told(schedule: Schedule) -> dict[str, Any]:
     told = {name: field_json(name, getattr(schedule, name)) for name in _TOLD}
+    if (range_left := schedule.backfill) is not None:
+        span = (range_left.cursor + 1, range_left.until)
+        told["backfill"] = " to ".join(map(to_text, span))
     if isinstance(schedule.specification, Unreadable):
         return told
     return told | schedule.specification.to_json()

@@ -9,7 +9,7 @@ carried out in the order in which they are asked.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 from quarterjack.rules import Horizons, Outcome, Plans, Retention, Run, Schedule
@@ -179,12 +179,15 @@ class Store(ABC):
         keys: Sequence[str],
         difference: DecideDifference,
         rules: DeclarationRules,
+        noted: Mapping[str, str],
         now: int,
         asked: Asked | None = None,
     ) -> Difference:
-        """Make the owner's schedules equal to a declaration, whole or not at all."""
+        """Make the owner's schedules equal to a declaration, whole or not at all, and note facts
+        with it."""
         declare = declaring.declare_schedules
-        return await self._do(declare, self._known, owner, keys, difference, rules, now, asked)
+        known = self._known
+        return await self._do(declare, known, owner, keys, difference, rules, noted, now, asked)
 
     async def count_owned(self, owner: str) -> int:
         """How many schedules this owner has."""

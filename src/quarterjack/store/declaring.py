@@ -3,7 +3,7 @@ transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from quarterjack.store.asking import add_schedules, changed, edited
 from quarterjack.store.facts import read_schedules
@@ -19,6 +19,7 @@ def declare_schedules(
     keys: Sequence[str],
     difference: DecideDifference,
     rules: DeclarationRules,
+    noted: Mapping[str, str],
     now: int,
     asked: Asked | None,
 ) -> Steps[Difference]:
@@ -33,4 +34,6 @@ def declare_schedules(
     for identity, specification in wanted.changed:
         schedule = by_id[identity]
         yield from edited(specifications, schedule, specification, rules.edit, now, asked)
+    for name, value in noted.items():
+        yield Ask("put_fact", (name, value))
     return wanted

@@ -3,6 +3,7 @@ runs. Open runs are read after the schedules are locked, or they would be of an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -21,15 +22,17 @@ from quarterjack.store.steps import Ask, Row, Steps
 from quarterjack.store.values import Which
 
 T = TypeVar("T")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+"""What no database takes, and so nothing is called."""
 
 
 def read_row(which: Which) -> Steps[Row]:
     """The row of a schedule: by id, by key, or by a name that is unambiguous."""
     rows: list[Row] = []
     text = str(which)
-    if text.isascii() and text.isdigit() and len(text) < 19:
+    if text.isascii() and text.isdigit() and len(text) < 19 and text == str(int(text)):
         rows = yield Ask("schedule_by_id", (int(text),))
-    if isinstance(which, str):
+    if isinstance(which, str) and not _SURROGATES.search(which):
         rows = rows or (yield Ask("schedule_by_key", (which,)))
         rows = rows or (yield Ask("schedules_by_name", (which,)))
     if not rows:

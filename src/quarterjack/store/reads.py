@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from quarterjack.clock import SystemClock
+from quarterjack.errors import NotFound
 from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
 from quarterjack.store.facts import read_row, read_run, read_schedules
 from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
@@ -58,7 +59,8 @@ class Reads:
         return self._do(_schedules, self._known, after, limit)
 
     def schedule(self, which: str) -> Found:
-        """By id, by key, or by a name that is unambiguous."""
+        """By id, by key, or by a name that is unambiguous; or the last one that had that id or key
+        before it was deleted."""
         return self._do(_schedule, self._known, which)
 
     def runs(
@@ -117,8 +119,18 @@ def _first(rows: Sequence[Row]) -> int | None:
     return rows[0][0] if rows else None
 
 
+def _row(which: str) -> Steps[Row]:
+    try:
+        return (yield from read_row(which))
+    except NotFound:
+        rows = yield Ask("deleted_schedule", (which,))
+        if not rows:
+            raise
+        return rows[0]
+
+
 def _schedule(known: Specifications, which: str) -> Steps[Found]:
-    row = yield from read_row(which)
+    row = yield from _row(which)
     (found,) = yield from _found(known, [row])
     return found
 
@@ -129,7 +141,7 @@ def _runs(
     if which is None:
         rows = yield Ask("list_runs", (state, limit))
     else:
-        schedule = yield from read_row(which)
+        schedule = yield from _row(which)
         rows = yield Ask("list_runs_of", (schedule[0], state, limit))
     return (yield from _found_runs(known, [run_of(row) for row in rows]))
 
@@ -177,7 +189,7 @@ def _output(run_id: str, attempt: int | None) -> Steps[bytes]:
 
 
 def _passed(which: str, limit: int) -> Steps[list[PassedOver]]:
-    row = yield from read_row(which)
+    row = yield from _row(which)
     return [passed_of(list(each)) for each in (yield Ask("list_passed", (row[0], limit)))]
 
 
@@ -185,12 +197,12 @@ def _audit(which: str | None, before: int, limit: int) -> Steps[list[Audit]]:
     if which is None:
         rows = yield Ask("list_audit", (before, limit))
     else:
-        schedule = yield from read_row(which)
+        schedule = yield from _row(which)
         rows = yield Ask("list_audit_of", (schedule[0], before, limit))
     return [audit_of(row) for row in rows]
 
 
 def _days(which: str | None, first: int, last: int) -> Steps[list[Day]]:
-    schedule_id = 0 if which is None else (yield from read_row(which))[0]
+    schedule_id = 0 if which is None else (yield from _row(which))[0]
     wanted = list(range(first, last + 1))
     return [Day._make(row) for row in (yield Ask("list_days", (wanted, schedule_id)))]

@@ -58,6 +58,7 @@ def schedule_json(found: Found) -> dict[str, Any]:
         "created_at": _text(schedule.created_at),
         "created": _milliseconds(schedule.created_at),
         "updated_at": _text(stored.updated_at),
+        "deleted_at": _text(stored.deleted_at),
     }
 
 

@@ -1,3 +1,3 @@
 select count(*)
 from schedules
-where deleted_at is null and owner = $1
+where deleted_at is null and owner = $1 and origin = 'declaration'

@@ -1,0 +1,6 @@
+-- For those who ask what became of it.
+select *
+from schedules
+where deleted_at is not null and (key = $1 or cast(id as text) = $1)
+order by deleted_at desc
+limit 1
