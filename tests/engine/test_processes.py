@@ -11,14 +11,16 @@ import pytest
 from engine.house import House
 from quarterjack import rules
 from quarterjack.engine.loop import Loop
+from quarterjack.engine.node import Manner, Node
 from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
 from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.timekeeper import Timekeeper
+from quarterjack.engine.worker import Seats
 from quarterjack.errors import StoreAway, StoreUnusable
 from quarterjack.rules import Retention, Run, Status
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 from rules.world import at
-from store.stored_world import SetClock
+from store.stored_world import SetClock, memory_store
 
 
 @pytest.fixture
@@ -377,3 +379,21 @@ class TestPruning:
                 looks.append((now - at("12:00")) // HOUR)
 
         assert looks == [0, 24, 24], "found, begun anew after a day, and found again"
+
+
+def test_a_node_is_ready_from_when_it_runs_until_it_is_told_to_stop():
+    async def lived() -> list[list[str]]:
+        clock = SetClock(at("08:00"))
+        store = memory_store(clock)
+        node = Node(store, {}, clock, Manner(Seats("w1")))
+        said = [node.problems()]
+        running = asyncio.create_task(node.run())
+        await asyncio.sleep(0)
+        said.append(node.problems())
+        node.stop()
+        said.append(node.problems())
+        await running
+        await store.close()
+        return said
+
+    assert asyncio.run(lived()) == [["it is starting"], [], ["it is stopping"]]
