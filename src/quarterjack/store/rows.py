@@ -34,6 +34,8 @@ _STATE = {state.value: state for state in State}
 _KIND = {kind.value: kind for kind in Kind}
 _REASON: dict[str | None, Reason | None] = {str(reason): reason for reason in Reason}
 _REASON[None] = None
+CALLER = len(Run._fields)
+"""Behind the columns of a run: those of the schedule that it acts for."""
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
 
 
@@ -100,6 +102,19 @@ def _state_of(schedule: Schedule) -> Row:
 
 
 def run_of(row: Row) -> Run:
+    return Run._make(_run_values(row))
+
+
+def claimed_run_of(row: Row, worker: str, now: int, lease_until: int) -> Run:
+    """As it is from now on; that of its caller stands behind its own columns."""
+    values = _run_values(row[:CALLER])
+    values[10] = State.RUNNING
+    values[15] += 1
+    values[18:21] = worker, now, lease_until
+    return Run._make(values)
+
+
+def _run_values(row: Row) -> list[Any]:
     values = list(row)
     # A word that we do not know is a newer program's: nothing is decided by it.
     values[2] = _KIND.get(values[2], Kind.MANUAL)
@@ -109,7 +124,7 @@ def run_of(row: Row) -> Run:
     values[22] = _REASON.get(values[22])
     if values[24] is not None:
         values[24] = json.loads(values[24])
-    return Run._make(values)
+    return values
 
 
 def run_row(run: Run) -> Row:

@@ -14,6 +14,7 @@ from quarterjack.clock import process_name
 from quarterjack.errors import StoreAway, StoreError, StoreFull, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
 from quarterjack.store.sqlite_library import refuse_faulty_library
+from quarterjack.store.sqlite_log import LOG_PAGES
 
 MIGRATIONS = Path(__file__).parent / "migrations" / "sqlite"
 APPLICATION_ID = 0x514A434B
@@ -228,6 +229,7 @@ def _prepare(connection: apsw.Connection, path: Path, durability: str) -> None:
     connection.pragma("synchronous", durability)
     connection.pragma("temp_store", "memory")
     connection.pragma("cache_size", -64 * 1024)
+    connection.wal_autocheckpoint(LOG_PAGES)
 
 
 def _bring_up_to_date(

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import apsw
 
+LOG_PAGES = 4000
+"""So many are written back at once, 16 MiB: most of them are the same few pages again and again."""
 LOG_BYTES_MAX = 32 * 2**20
-"""Eight times what it is when all is well."""
+"""Twice what it is when all is well."""
 
 
 def log_bytes(log: Path) -> int:

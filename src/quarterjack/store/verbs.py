@@ -12,7 +12,6 @@ from quarterjack.rules import (
     Outcome,
     Run,
     Schedule,
-    State,
     Unreadable,
 )
 from quarterjack.store.carrying_out import (
@@ -29,6 +28,8 @@ from quarterjack.store.facts import (
     read_schedules,
 )
 from quarterjack.store.rows import (
+    CALLER,
+    claimed_run_of,
     from_json,
     planning_row,
     reason_of,
@@ -93,19 +94,19 @@ def claim_runs(
     lease_until: int,
     now: int,
 ) -> Steps[Claimed]:
-    runs: list[Run] = []
+    found: list[Row] = []
     next_ready: list[int] = []
     for priority, queue in (yield from _levels(queues)):
-        room = seats - len(runs)
+        room = seats - len(found)
         if room > 0:
             rows = yield Ask("ready_runs", (queue, priority, now, room))
-            runs += map(run_of, rows)
+            found += rows
             started = [(row[15] + 1, worker, now, lease_until, row[0], row[1]) for row in rows]
             if started:
                 yield Many("start_runs", started)
         ((earliest,),) = yield Ask("next_ready", (queue, priority))
         next_ready += [] if earliest is None else [earliest]
-    claims = yield from _claims(runs, specifications, worker, lease_until, now)
+    claims = yield from _claims(found, specifications, worker, lease_until, now)
     yield from add_events(of_claims((claim.run for claim in claims), now))
     failpoint("claim.written")
     return Claimed(claims, min(next_ready, default=None))
@@ -126,30 +127,22 @@ def _levels(queues: Sequence[str]) -> Steps[list[tuple[int, str]]]:
 
 
 def _claims(
-    runs: Sequence[Run], specifications: Specifications, worker: str, lease_until: int, now: int
+    rows: Sequence[Row], specifications: Specifications, worker: str, lease_until: int, now: int
 ) -> Steps[list[Claim]]:
-    """What the worker needs to know of the runs that are now its own."""
-    if not runs:
-        return []
-    rows = yield Ask("callers", (sorted({run.schedule_id for run in runs}),))
-    owners = {row[0]: row[1:] for row in rows}
-    orphans = [run for run in runs if run.schedule_id not in owners]
-    yield from skip_orphans(orphans, now)
-    runs = [run for run in runs if run.schedule_id in owners]
-    wanted = {(run.schedule_id, run.version): owners[run.schedule_id][0] for run in runs}
-    found = yield from specifications.read(wanted)
-    claims = []
-    for run in runs:
-        mine = run._replace(
-            state=State.RUNNING,
-            attempt=run.attempt + 1,
-            worker=worker,
-            started_at=now,
-            lease_until=lease_until,
+    """The runs that are now the worker's own, and what it needs to know of them."""
+    yield from skip_orphans([run_of(row[:CALLER]) for row in rows if row[CALLER] is None], now)
+    rows = [row for row in rows if row[CALLER] is not None]
+    found = yield from specifications.read({(row[0], row[8]): row[CALLER] for row in rows})
+    return [
+        Claim._make(
+            (
+                claimed_run_of(row, worker, now, lease_until),
+                found[row[0], row[8]],
+                *row[CALLER:],
+            )
         )
-        specification = found[run.schedule_id, run.version]
-        claims.append(Claim._make((mine, specification, *owners[run.schedule_id])))
-    return claims
+        for row in rows
+    ]
 
 
 def renew_leases(worker: str, held: Sequence[Run], lease_until: int) -> Steps[Leases]:
