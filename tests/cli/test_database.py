@@ -16,7 +16,8 @@ from click.testing import CliRunner, Result
 
 from quarterjack.app import RealWorld
 from quarterjack.cli import commands
-from quarterjack.rules import Run
+from quarterjack.control import HOUSE_RULES
+from quarterjack.rules import HouseRules, Retention, Run
 from quarterjack.store import backing_up
 from quarterjack.store.checking import CHECKS
 from quarterjack.store.reads import Reads
@@ -43,6 +44,7 @@ def lived(folder: Path, runs: int = 3) -> Path:
                 ask(ask.store.add_output([Chunk(1, number, 1, 0, ask.now, b"x" * 9000)]))
                 ask.settle((claim.run, ask.outcome()))
         ask(ask.store.renew_leases("w1", held, ask.now + 10 * SECOND))
+        ask(ask.store.put_fact(HOUSE_RULES, HouseRules().to_text()))
     return folder / "quarterjack.db"
 
 
@@ -68,10 +70,10 @@ def as_json(path: Path, *arguments: str, now: int | None = None, code: int = 0) 
     return json.loads(result.output)
 
 
-def query(path: Path, statement: str) -> list[tuple[Any, ...]]:
+def query(path: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
     connection = apsw.Connection(str(path))
     try:
-        return connection.execute(statement).fetchall()
+        return connection.execute(statement, values).fetchall()
     finally:
         connection.close()
 
@@ -218,6 +220,19 @@ class TestPrune:
         assert path.stat().st_size <= size - told["bytes"]
         assert "0 rows forgotten" in run(path, "db", "prune", now=at("09:00") + 100 * DAY).output
 
+    def test_without_a_configuration_it_is_what_the_service_has_noted(self, tmp_path: Path):
+        path, late = lived(tmp_path, runs=5), at("09:00") + 100 * DAY
+        rules = HouseRules(retention=Retention(run_age=None, run_count=4, output_age=None))
+        query(path, "update facts set value = ? where name = 'house_rules'", rules.to_text())
+        run(path, "db", "prune", now=late)
+        assert query(path, "select count(*) from runs where schedule_id = 1") == [(4,)]
+
+        query(path, "delete from facts where name = 'house_rules'")
+        result = run(path, "db", "prune", now=late)
+
+        assert (result.exit_code, "name the configuration file" in result.output) == (1, True)
+        assert query(path, "select count(*) from runs where schedule_id = 1") == [(4,)]
+
     def test_the_retention_is_that_of_the_configuration(self, tmp_path: Path):
         path, config = lived(tmp_path, runs=5), tmp_path / "q.yaml"
         config.write_text(f"database: sqlite:///{path}\nretention: {{run_count: 2}}\n")
@@ -282,6 +297,13 @@ class Meanwhile:
 
 
 class TestBackup:
+    def test_an_older_schema_is_copied_as_it_is(self, tmp_path: Path):
+        path, copy = tmp_path / "old.db", tmp_path / "copy.db"
+        open_database(path, now=0, create=True, steps=migrations()[:1]).close()
+
+        assert run(path, "db", "backup", str(copy)).exit_code == 0
+        assert query(copy, "select max(number) from migrations") == [(1,)]
+
     def test_a_copy_is_whole_and_for_its_user_alone(self, tmp_path: Path):
         path, copy = lived(tmp_path), tmp_path / "copy.db"
 

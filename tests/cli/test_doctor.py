@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cli.test_database import At, lived, query
 from quarterjack.cli import commands
 from quarterjack.store import diagnosis
-from quarterjack.store.diagnosis import Level, has_wal_reset_bug
+from quarterjack.store.diagnosis import Level
 from quarterjack.store.sqlite_file import migrations, open_database
 from quarterjack.times import zone_data_version
 from quarterjack.times.instants import DAY, HOUR, MINUTE
@@ -140,7 +140,6 @@ class TestTheProgram:
     )
     def test_one_that_is_mended_is_well(self, version: str):
         assert diagnosis._sqlite(version).level is Level.OK
-        assert not has_wal_reset_bug(tuple(map(int, version.split("."))))
 
     def test_other_zone_data_is_told(self, tmp_path: Path):
         path = lived(tmp_path)

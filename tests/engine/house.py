@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quarterjack import rules
-from quarterjack.engine.loop import Hint, Process
+from quarterjack.engine.loop import Hint, Process, wakes_by
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
 from quarterjack.engine.pruner import Pruner
@@ -118,8 +118,7 @@ class House:
     def hint(self, name: str, by: int | None = None) -> None:
         """Who wakes by then anyway sleeps on."""
         for each in self.processes:
-            wake = self.wakes.get(each)
-            if name in (each, each.split()[0]) and (by is None or wake is None or by < wake):
+            if name in (each, each.split()[0]) and not wakes_by(self.wakes.get(each), by):
                 self.hinted.add(each)
 
     def hinting(self, worker: str) -> Hint:

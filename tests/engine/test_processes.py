@@ -10,6 +10,8 @@ import pytest
 
 from engine.house import House
 from quarterjack import rules
+from quarterjack.clock import SystemClock
+from quarterjack.engine.executor import Executor
 from quarterjack.engine.loop import Loop
 from quarterjack.engine.node import Manner, Node
 from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
@@ -17,9 +19,11 @@ from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.timekeeper import Timekeeper
 from quarterjack.engine.worker import Seats
 from quarterjack.errors import StoreAway, StoreUnusable
-from quarterjack.rules import Retention, Run, Status
+from quarterjack.rules import Kind, Retention, Run, Status
+from quarterjack.store.values import Claim
+from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
-from rules.world import at
+from rules.world import at, specification
 from store.stored_world import SetClock, memory_store
 
 
@@ -397,3 +401,91 @@ def test_a_node_is_ready_from_when_it_runs_until_it_is_told_to_stop():
         return said
 
     assert asyncio.run(lived()) == [["it is starting"], [], ["it is stopping"]]
+
+
+class TestHints:
+    """The real loop, with a clock set by hand: it sleeps until a wake, or until it is hinted at."""
+
+    def steps_after(self, by: int | None) -> int:
+        """How often it stepped, if it sleeps until 09:00 and is hinted at."""
+
+        class Sleeper:
+            name = "sleeper"
+            steps = 0
+
+            async def step(self, now: int) -> int:
+                self.steps += 1
+                return at("09:00")
+
+        async def lived() -> int:
+            store, sleeper = memory_store(SetClock(at("08:00"))), Sleeper()
+            loop = Loop(sleeper, store, 2 * HOUR)
+            running = asyncio.create_task(loop.run())
+            while not sleeper.steps:
+                await asyncio.sleep(0)
+            for _ in range(10):  # until it sleeps
+                await asyncio.sleep(0)
+            loop.hint(by)
+            for _ in range(10):
+                await asyncio.sleep(0)
+            steps = sleeper.steps
+            loop.stop()
+            await running
+            return steps
+
+        return asyncio.run(lived())
+
+    def test_who_would_wake_too_late_is_woken(self):
+        assert self.steps_after(None) == 2
+        assert self.steps_after(at("08:59")) == 2
+
+    def test_who_wakes_in_time_sleeps_on(self):
+        assert self.steps_after(at("09:00")) == 1
+        assert self.steps_after(at("10:00")) == 1
+
+
+class TestTimeouts:
+    def lived(self, *timeouts: str) -> list[tuple[str, str]]:
+        """Attempts that would never end, started one after the other; in the order in which they
+        were stopped, with their timeouts."""
+
+        async def forever() -> None:
+            await asyncio.Event().wait()
+
+        async def live() -> list[tuple[str, str]]:
+            ended: list[tuple[str, str]] = []
+            executor = Executor(
+                {"task": TaskTarget({"work": forever})},
+                SystemClock(),
+                lambda attempting, outcome: ended.append(
+                    (attempting.claim.key, str(outcome.ending))
+                ),
+                lambda: None,
+            )
+            for number, timeout in enumerate(timeouts, 1):
+                said = specification(every="1h", timeout=timeout)
+                run = Run(number, 0, Kind.SLOT, 0, 0, 0, str(number), attempt=1)
+                executor.start(Claim(run, said, timeout, None, None))
+                await asyncio.sleep(0)
+            async with asyncio.timeout(10):
+                while len(ended) < len(timeouts):
+                    await asyncio.sleep(0.01)
+            return ended
+
+        return asyncio.run(live())
+
+    def test_each_attempt_is_stopped_at_its_own_deadline(self):
+        stopped = self.lived("300ms", "100ms", "200ms")
+        assert stopped == [("100ms", "timed_out"), ("200ms", "timed_out"), ("300ms", "timed_out")]
+
+
+def test_leases_are_renewed_in_time_though_the_clock_is_set_back(house: House):
+    house.add(every="1h")
+    house.work = lambda call: house.sleep(20 * HOUR)
+    house.go("09:00:04")
+    house.clock.instant = at("08:00")
+    house.hint("renewer")
+    house.go("08:00:05")
+
+    assert (house.runs()[0].lease_until or 0) > at("08:00:10")
+    assert house.states() == ["running"]

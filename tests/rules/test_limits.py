@@ -339,3 +339,12 @@ def test_wrong_limits_are_refused_all_at_once():
         "max_catchup_runs -1 is outside 0-1000000; give a whole number from 0 to 1000000",
     ]
     assert str(caught.value).startswith("limits: 3 problems")
+
+
+def test_an_outage_that_a_clock_ahead_has_noticed_is_forgotten():
+    limits = Limits(max_catchup_runs=5, catchup_stagger_ms=5000)
+    ahead = current_outage(None, at("08:00"), limits, at("10:00"))
+    assert ahead is not None
+
+    assert current_outage(ahead, at("10:00"), limits, at("08:01")) is None
+    assert current_outage(ahead, at("10:00"), limits, at("10:00")) == ahead

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import apsw
@@ -932,3 +933,41 @@ class TestDays:
         assert len(self.days(ask)) == 2
         self.swept(ask, NOTHING_FORGOTTEN._replace(daily_age=10 * DAY))
         assert [each.timed_out for each in self.days(ask)] == [1]
+
+
+class TestAClockThatWasAhead:
+    def test_the_last_look_is_noted_again(self, ask: Asking):
+        ask.go("10:00")
+        ask.plan()
+        ask.go("08:30")
+        ask.plan()
+
+        assert connection(ask).execute("select last_look from planning").fetchall() == [
+            (at("08:30"),)
+        ]
+
+    def test_days_are_rolled_up_and_runs_beyond_their_number_forgotten(self, ask: Asking):
+        ask.add(every="1h")
+        for hour in range(9, 14):
+            ask.go(f"{hour:02}:00")
+            ask.plan()
+            for claim in ask.claim():
+                ask.settle((claim.run, ask.outcome()))
+        ahead = ask.now + 30 * DAY
+        for name, place in [("rolled_up", [ahead, 1, 0]), ("surplus", [3, ahead, 1, 0])]:
+            ask(ask.store.put_fact(name, json.dumps(place)))
+        retention = Retention(run_count=3)
+        for hour in range(14, 18):
+            ask.go(f"{hour:02}:00")
+            ask.plan()
+            for claim in ask.claim():
+                ask.settle((claim.run, ask.outcome()))
+            ask.clock.instant += 10 * MINUTE
+            sweep = Sweep()
+            while not sweep.is_over:
+                due = rules.horizons(retention, ask.now)
+                _, sweep = ask(ask.store.forget(due, retention, sweep, ask.now))
+
+        counted = "select succeeded from daily where schedule_id = 1"
+        assert connection(ask).execute(counted).fetchall() == [(3,)], "from when it is noticed"
+        assert connection(ask).execute("select count(*) from runs").fetchall() == [(3,)]

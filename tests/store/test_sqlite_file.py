@@ -227,6 +227,30 @@ print(*(Path(name).name for name in opened if name.startswith(str(path.parent)))
 
 
 class TestBadLuck:
+    def test_a_link_to_nothing_is_told(self, tmp_path: Path):
+        link = tmp_path / "q.db"
+        link.symlink_to(tmp_path / "not mounted" / "q.db")
+        with pytest.raises(StoreUnusable, match="it is a link to nothing; mount the disk"):
+            open_database(link, now=0, create=True)
+
+    def test_two_programs_that_upgrade_at_once_both_succeed(self, tmp_path: Path):
+        """The second one waits, and finds nothing left to do."""
+        path = tmp_path / "q.db"
+        open_database(path, now=0, create=True, steps=OURS[:1]).close()
+        code = (
+            "import sys; from pathlib import Path;"
+            "from quarterjack.store.sqlite_file import open_database;"
+            "sys.stdin.readline(); open_database(Path(sys.argv[1]), now=0, create=True)"
+        )
+        both = [
+            subprocess.Popen([sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE)
+            for _ in range(2)
+        ]
+        for each in both:
+            assert each.stdin is not None
+            each.stdin.close()
+        assert [each.wait(20) for each in both] == [0, 0]
+
     def refused(self, path: Path, **words: object) -> str:
         before = path.read_bytes() if path.is_file() else None
         with pytest.raises(StoreUnusable) as refusal:

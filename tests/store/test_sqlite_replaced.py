@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from quarterjack.errors import StoreUnusable
+from quarterjack.errors import StoreAway, StoreUnusable
 from quarterjack.store.reads import Reads
 from quarterjack.store.sqlite_file import open_database
 from rules.world import at
@@ -114,3 +114,35 @@ def test_what_other_processes_write_is_no_reason(ask: Asking, tmp_path: Path):
         ask.add(f"and ours {number}", every="1h")
 
     assert len(Reads(tmp_path / "q.db").schedules(limit=100)) == 55
+
+
+@pytest.mark.fault("F32")
+def test_a_log_that_was_taken_away_is_noticed_and_nothing_is_lost(ask: Asking, tmp_path: Path):
+    ask.add("in the log", every="1h")
+    (tmp_path / "q.db-wal").unlink()
+
+    with pytest.raises(StoreUnusable, match=r"its log .-wal. was taken away while it was in use"):
+        ask.add("one more", every="1h")
+    ask(ask.store.close())
+
+    with asking_on(tmp_path / "q.db", START) as again:
+        found = connection(again).execute("select key from schedules where id > 50").fetchall()
+        assert ("in the log",) in found, "what was acknowledged is there"
+
+
+def test_a_file_that_cannot_be_looked_at_is_waited_for(tmp_path: Path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "q.db"
+    open_database(path, now=START, create=True).close()
+    with asking_on(path, START) as ask:
+        ask.add("first", every="1h")
+        folder.rename(tmp_path / "elsewhere")
+        folder.write_text("a file where the folder was")
+        for _ in range(2):
+            with pytest.raises(StoreAway, match="it cannot be looked at"):
+                ask.add("second", every="1h")
+        folder.unlink()
+        (tmp_path / "elsewhere").rename(folder)
+
+        assert ask.add("second", every="1h") == 2, "it goes on by itself"

@@ -12,9 +12,11 @@ import click
 from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.where import Database, on_database
 from quarterjack.cli.world import World
+from quarterjack.control import HOUSE_RULES
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine.pruner import LEAST_REST, RESTS, Pruner
-from quarterjack.rules import Retention
+from quarterjack.errors import Conflict
+from quarterjack.rules import HouseRules, Retention
 from quarterjack.store.backing_up import back_up
 from quarterjack.store.checking import CHECKS, SHOWN, Fault, faults
 from quarterjack.store.space import give_back, size_bytes
@@ -68,9 +70,9 @@ def _print_faults(found: Sequence[Fault]) -> None:
 @on_database
 def prune_command(database: Database, as_json: bool) -> None:
     """Forget what is past its retention, and give the space back to the disk."""
-    retention, path = Retention(), database.path
+    path, retention = database.path, None
     if database.config is not None:
-        retention = read_declaration(database.config).manner("prune").retention
+        retention = read_declaration(database.config).house.retention
     rows, freed = asyncio.run(_pruned(path, retention, database.world))
     if as_json:
         print_json({"database": str(path), "rows": rows, "bytes": freed})
@@ -78,13 +80,14 @@ def prune_command(database: Database, as_json: bool) -> None:
         click.echo(f"{rows:,} rows forgotten, {_size(freed)} given back")
 
 
-async def _pruned(path: Path, retention: Retention, world: World) -> tuple[int, int]:
+async def _pruned(path: Path, retention: Retention | None, world: World) -> tuple[int, int]:
     """How many rows were forgotten, and how many bytes given back. There is a rest after each
     batch, for a service may be at work; but a person waits, so it is no longer than the batch."""
     connection = open_database(path, now=world.now())
     store = SqliteStore(connection, path, world, inline=True)
-    pruner, before = Pruner(store, retention), size_bytes(connection)
     try:
+        pruner = Pruner(store, retention or await _noted_retention(store))
+        before = size_bytes(connection)
         while (rest := await pruner.forget_some(world.now())) is not None:
             await asyncio.sleep(rest / RESTS / SECOND)
         for _ in give_back(connection, path):
@@ -92,6 +95,15 @@ async def _pruned(path: Path, retention: Retention, world: World) -> tuple[int, 
         return pruner.forgotten, before - size_bytes(connection)
     finally:
         await store.close()
+
+
+async def _noted_retention(store: SqliteStore) -> Retention:
+    """As the service has noted it: nobody's history is forgotten because a file was not found."""
+    noted = await store.read_fact(HOUSE_RULES)
+    if noted is None:
+        remedy = "name the configuration file with --config"
+        raise Conflict(f"it is not known how long runs are to be kept; {remedy}")
+    return HouseRules.from_text(noted).retention
 
 
 @db_group.command("backup")

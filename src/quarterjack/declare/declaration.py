@@ -59,7 +59,7 @@ class Declaration(NamedTuple):
         lease = read_duration(settings.lease, "lease")
         grace = read_duration(settings.grace, "grace")
         seats = Seats(worker, tuple(settings.queues), settings.workers, lease)
-        return Manner(seats, self.limits, _retention(settings.retention), grace / SECOND)
+        return Manner(seats, self.limits, self.house.retention, grace / SECOND)
 
 
 def read_declaration(path: Path) -> Declaration:
@@ -111,6 +111,7 @@ def _house_rules(path: Path, settings: Settings, limits: Limits) -> HouseRules:
         limits=limits,
         queues=tuple(settings.queues),
         declared_only=declared_only,
+        retention=_retention(settings.retention),
     )
 
 

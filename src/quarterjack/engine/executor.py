@@ -102,7 +102,7 @@ class Executor:
         attempting.has_begun = True
         try:
             if after:
-                await asyncio.wait(after)
+                await asyncio.wait(after, timeout=GIVE_UP_SECONDS)
             answer = await self._answer(attempting)
             failpoint("attempt.ended")
         except asyncio.CancelledError:

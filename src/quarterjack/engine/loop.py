@@ -46,7 +46,7 @@ class Loop:
     def hint(self, by: int | None = None) -> None:
         """There may be something to do, now or by some instant; who wakes by then anyway sleeps
         on."""
-        if by is None or self._wake is None or by < self._wake:
+        if not wakes_by(self._wake, by):
             self._hinted.set()
 
     def stop(self) -> None:
@@ -103,6 +103,11 @@ class Loop:
                 break
             await _within(self._hinted, min((wake - now) / SECOND, LONGEST_WAIT_SECONDS))
         self._wake = None
+
+
+def wakes_by(wake: int | None, by: int | None) -> bool:
+    """Does one who sleeps until then wake in time anyway?"""
+    return wake is not None and by is not None and wake <= by
 
 
 async def _within(event: asyncio.Event, seconds: float) -> None:

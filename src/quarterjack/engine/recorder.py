@@ -22,7 +22,7 @@ class Recorder:
         if not waiting:
             self._next = 0
             return None
-        self._next = self._next or now + SECOND
+        self._next = min(self._next or now + SECOND, now + SECOND)  # the clock may be set back
         much = any(each.output.waiting_bytes >= CHUNK_BYTES for each in waiting)
         if now < self._next and not much:
             return self._next

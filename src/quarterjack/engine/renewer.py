@@ -26,7 +26,9 @@ class Renewer:
         if not held:
             self._next = 0
             return None
-        self._next = self._next or now + self._seats.renewed_every
+        # Never later than that: the clock may have been set back.
+        latest = now + self._seats.renewed_every
+        self._next = min(self._next or latest, latest)
         runs = [attempting.run for attempting in held]
         worker, asks, self.asks_at_once = self._seats.worker, self.asks_at_once, False
         if now >= self._next:

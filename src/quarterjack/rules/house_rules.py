@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from quarterjack.errors import Conflict, InvalidSpecification, StoreUnusable
 from quarterjack.rules.amending import amended
 from quarterjack.rules.limits import Limits
+from quarterjack.rules.retention import Retention
 from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.validation import read_specification
 
@@ -23,6 +24,7 @@ class HouseRules(NamedTuple):
     limits: Limits = Limits()
     queues: Sequence[str] = ("default",)
     declared_only: bool = False
+    retention: Retention = Retention()
 
     def specification(self, mapping: Mapping[str, Any], key: str, now: int | None) -> Specification:
         """A definition under the defaults of this service; with `now` it is judged as a new one."""
@@ -71,7 +73,8 @@ class HouseRules(NamedTuple):
             raise Conflict(f"{what}: only {where} says what is scheduled here; change it there")
 
     def to_text(self) -> str:
-        return json.dumps(self._replace(limits=self.limits._asdict())._asdict(), sort_keys=True)  # type: ignore[arg-type]
+        parts = {"limits": self.limits._asdict(), "retention": self.retention._asdict()}
+        return json.dumps({**self._asdict(), **parts}, sort_keys=True)
 
     @classmethod
     def from_text(cls, text: str | None) -> HouseRules:
@@ -79,9 +82,10 @@ class HouseRules(NamedTuple):
         try:
             said = json.loads(text) if text else {}
             known = {name: said[name] for name in cls._fields if name in said}
-            limits = {name: known.get("limits", {}).get(name) for name in Limits._fields}
-            read = Limits(**{name: each for name, each in limits.items() if each is not None})
-            return cls(**{**known, "limits": read})
+            for name, kind in (("limits", Limits), ("retention", Retention)):
+                part = known.get(name, {})
+                known[name] = kind(**{each: part[each] for each in kind._fields if each in part})
+            return cls(**known)
         except (AttributeError, TypeError, ValueError) as error:
             remedy = "start `quarterjack up` once, which notes them anew"
             raise StoreUnusable(f"the house rules cannot be read ({error}); {remedy}") from None

@@ -116,6 +116,8 @@ def current_outage(
     if not limits.max_catchup_runs and not limits.catchup_stagger_ms:
         return None
     longest_gap = max(OUTAGE_AT_LEAST, 2 * limits.timer_clamp_ms * MILLISECOND)
+    if known is not None and known.until > now + _SECONDS_APART * SECOND:
+        known = None  # a clock was ahead when it was noticed
     noticed = noticed_outage(last_look, now, longest_gap)
     if noticed is None or known is None or known.since != noticed.since:
         return noticed or known

@@ -15,7 +15,7 @@ import apsw
 from quarterjack.clock import process_name
 from quarterjack.errors import Conflict, StoreUnusable
 from quarterjack.failpoint import failpoint
-from quarterjack.store.sqlite_file import advised, open_to_read, sync_folder
+from quarterjack.store.sqlite_file import advised, open_as_it_is, sync_folder
 
 PAGES = 1000
 
@@ -62,7 +62,7 @@ def _give_name(made: Path, target: Path) -> None:
 
 
 def _copy(path: Path, made: Path) -> None:
-    source, copy = open_to_read(path), apsw.Connection(str(made))
+    source, copy = open_as_it_is(path), apsw.Connection(str(made))
     try:
         source.execute("begin")
         source.pragma("schema_version")  # only now the moment is fixed

@@ -15,6 +15,7 @@ from quarterjack.errors import StoreError
 from quarterjack.rules.words import Word
 from quarterjack.store.rows import run_of
 from quarterjack.store.sqlite_file import advised, file_system, is_foreign, open_to_read, schema_of
+from quarterjack.store.sqlite_library import may_lose_commits
 from quarterjack.store.steps import Row, sql
 from quarterjack.times import zone_data_version
 from quarterjack.times.instants import MINUTE, to_text
@@ -74,17 +75,9 @@ def _program() -> Iterator[Finding]:
 
 
 def _sqlite(text: str) -> Finding:
-    version = tuple(int(part) for part in text.split("."))
     remedy = "install a newer apsw, which brings its own: it may damage the database"
     affected = Finding(Level.FAILED, f"SQLite {text}", remedy)
-    return _judged(affected, if_bad=has_wal_reset_bug(version))
-
-
-def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
-    """Two connections that write and reset the log at one moment may damage the database, before
-    3.51.3 and in 3.52; it was mended in two older lines as well."""
-    mended = [((3, 44, 6), (3, 45)), ((3, 50, 7), (3, 51)), ((3, 51, 3), (3, 52))]
-    return version < (3, 53) and not any(least <= version < below for least, below in mended)
+    return _judged(affected, if_bad=may_lose_commits(text))
 
 
 def _place(path: Path) -> Iterator[Finding]:
@@ -123,7 +116,7 @@ def _space(free: int, size: int) -> Finding:
 
 
 def _log(path: Path) -> Finding:
-    log = path.with_name(f"{path.name}-wal")
+    log = path.resolve().with_name(f"{path.resolve().name}-wal")
     size = log.stat().st_size if log.exists() else 0
     remedy = "end programs that read it without pause, such as a database browser"
     large = Finding(Level.WARNING, f"its log takes {size / 2**20:,.1f} MiB", remedy)

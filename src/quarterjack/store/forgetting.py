@@ -108,7 +108,7 @@ def _find_surplus(this: _Round, sweep: Sweep) -> Steps[Sweep]:
     kept = this.retention.run_count
     if kept is None:
         return sweep.onward()
-    place = yield from _noted(kept, sweep.surplus)
+    place = yield from _noted(kept, sweep)
     ended = yield Ask("ended_runs", (sweep.rolled_up, *place, ENDED))
     if not ended:
         return sweep.onward()
@@ -119,13 +119,15 @@ def _find_surplus(this: _Round, sweep: Sweep) -> Steps[Sweep]:
     return sweep._replace(surplus=place, found=_in_order(rows))
 
 
-def _noted(kept: int, reached: Place | None) -> Steps[Place]:
+def _noted(kept: int, sweep: Sweep) -> Steps[Place]:
     """From where to look on; what was found before it has been judged by now, and so it is stored.
     Another number than before begins anew."""
+    reached = sweep.surplus
     rows = yield Ask("fact", ("surplus",))
     stored = from_json(rows[0][0]) if rows else None
     if reached is None:
         reached = Place(*stored[1:]) if stored and stored[0] == kept else Place()
+    reached = min(reached, Place(sweep.rolled_up))  # a clock may have been ahead
     if stored != [kept, *reached]:
         yield Ask("put_fact", ("surplus", json_text([kept, *reached])))
     return reached

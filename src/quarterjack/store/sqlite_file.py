@@ -93,14 +93,14 @@ def open_database(
 def open_to_read(path: Path) -> apsw.Connection:
     """A connection that cannot write, for looking at a database that is there."""
     try:
-        connection = _open_to_read(path)
+        connection = open_as_it_is(path)
         _bring_up_to_date(connection, path, migrations(), 0, allowed=False)
     except apsw.Error as error:
         raise _refusal(error, path) from error
     return connection
 
 
-def _open_to_read(path: Path) -> apsw.Connection:
+def open_as_it_is(path: Path) -> apsw.Connection:
     """Whatever its schema is."""
     if not path.is_file() or path.stat().st_size == 0:
         remedy = "start `quarterjack up` once, or name another with --database"
@@ -114,7 +114,7 @@ def _open_to_read(path: Path) -> apsw.Connection:
 def upgrade(path: Path, now: int) -> tuple[int, int]:
     """Bring a database that is there up to date; from which schema to which."""
     try:
-        connection = _open_to_read(path)
+        connection = open_as_it_is(path)
         before = schema_of(connection)
         connection.close()
         connection = open_database(path, now=now, create=True)
@@ -148,6 +148,9 @@ def _refuse_odd_places(path: Path, mounts: Path) -> None:
     folder = path.absolute().parent
     if not folder.is_dir():
         raise StoreUnusable(f"database {path}: the folder {folder} does not exist; create it")
+    if path.is_symlink() and not path.exists():
+        remedy = "mount the disk that it is on, or remove the link"
+        raise StoreUnusable(f"database {path}: it is a link to nothing; {remedy}")
     if path.is_dir():
         raise StoreUnusable(f"database {path}: that is a folder; name a file in it")
     kind = file_system(folder, mounts)
@@ -256,22 +259,35 @@ def _bring_up_to_date(
         if not allowed:
             schemas = f"it is at schema {stored}, this program needs {newest}"
             raise StoreUnusable(f"database {path}: {schemas}; run `quarterjack db upgrade`")
-        _migrate(connection, [each for each in wanted if each.number > stored], now)
+        _migrate(connection, wanted, now)
 
 
 def _migrate(connection: apsw.Connection, wanted: Sequence[Migration], now: int) -> None:
-    """All of them in one transaction: after a power cut it is the old schema or the new one."""
-    with connection:
+    """All that are missing in one transaction: after a power cut it is the old schema or the new
+    one. Whoever comes second waits, and finds nothing left to do."""
+    connection.execute("begin immediate")
+    try:
         connection.execute(
             "create table if not exists migrations"
             " (number integer primary key, name text, checksum text, applied_at integer) strict"
         )
+        applied = {row[0] for row in connection.execute("select number from migrations").fetchall()}
         for migration in wanted:
-            for _ in connection.execute(migration.text):
-                pass
-            row = (migration.number, migration.name, migration.checksum, now)
-            connection.execute("insert into migrations values (?, ?, ?, ?)", row)
-            failpoint("migration.written")
+            if migration.number not in applied:
+                _apply(connection, migration, now)
+        connection.execute("commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise
+
+
+def _apply(connection: apsw.Connection, migration: Migration, now: int) -> None:
+    for _ in connection.execute(migration.text):
+        pass
+    row = (migration.number, migration.name, migration.checksum, now)
+    connection.execute("insert into migrations values (?, ?, ?, ?)", row)
+    failpoint("migration.written")
 
 
 _AWAY = {

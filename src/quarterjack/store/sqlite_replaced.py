@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from quarterjack.errors import StoreUnusable
+from quarterjack.errors import StoreAway, StoreError, StoreUnusable
 
 _COUNT_OF_CHANGES = slice(24, 28)
 _HEADER_BYTES = 100
@@ -33,16 +33,27 @@ class OpenFile:
         self._written: tuple[int, int] | None = None
         self._changes = self._counted() if self._is_file else 0
 
-    def replaced(self) -> StoreUnusable | None:
-        """Why it must not be used any more; None, if it is the same."""
+    def replaced(self) -> StoreError | None:
+        """Why it must not be used any more, or cannot be looked at now; None, if it is the same."""
         if not self._is_file:
             return None
+        try:
+            return self._difference()
+        except (OSError, apsw.Error) as error:
+            remedy = "look at the disk, and at the rights of the file and its folder"
+            return StoreAway(f"database {self._path}: it cannot be looked at ({error}); {remedy}")
+
+    def _difference(self) -> StoreUnusable | None:
         if (status := _status(self._place)) is None:
             return self._error("the file was taken away", "put it back")
-        if _identity(status) == self._identity and not self._went_back(status):
-            return None
-        self._set_log_aside()
-        return self._error("the file was replaced", "if that was meant, start again")
+        if _identity(status) != self._identity or self._went_back(status):
+            self._set_log_aside()
+            return self._error("the file was replaced", "if that was meant, start again")
+        log = _identity(_status(self._log))
+        self._log_identity = self._log_identity or log  # it is made by the first who writes
+        if log != self._log_identity:
+            return self._error("its log (-wal) was taken away", "start again")
+        return None
 
     def _went_back(self, status: os.stat_result) -> bool:
         """Was an older copy written over it? Others may be writing just now, so that it counts only

@@ -85,9 +85,11 @@ class Walker:
             self._refuse_if_replaced()
         except Exception as error:
             self._known.taken()  # it is undone, and must not be remembered
+            told = self._told(error)
             for operation in group:
-                operation.error = operation.error or self._told(error)
-            self._undo("rollback")
+                operation.error = operation.error or told
+            with contextlib.suppress(apsw.Error):  # the next one to begin tells
+                self._undo("rollback")
         else:
             self._known.keep(news)
 

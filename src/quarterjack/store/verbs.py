@@ -64,7 +64,7 @@ def plan_due(
     facts = yield from read_facts(schedules, now)
     failpoint("plan.read")
     added, stops, is_notable = 0, False, False
-    noted = facts.last_look is not None and now - facts.last_look < LOOK_NOTED_AFTER
+    noted = facts.last_look is not None and 0 <= now - facts.last_look < LOOK_NOTED_AFTER
     if schedules or not noted:
         plans = decide(facts, now)
         yield Many("put_planning", [planning_row(now, plans.outage, plans.pace)])

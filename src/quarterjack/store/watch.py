@@ -18,8 +18,9 @@ _MODIFIED, _CREATED, _MOVED_TO = 0x2, 0x100, 0x80
 
 
 async def writes(log: Path) -> AsyncIterator[None]:
-    """Whenever this file was written, by whomever."""
+    """Once when it is being watched, and whenever this file was written, by whomever."""
     descriptor = _watched(log.absolute().parent)
+    yield
     async for _ in _polled(log) if descriptor is None else _told(descriptor, log):
         yield
 
