@@ -16,9 +16,6 @@ from quarterjack.telemetry.logs import log, told
 from quarterjack.times.zones import zone_data_version
 
 BATCH = 1000
-FIRST_BATCH = 64
-"""Of many that are due at once the first start while the others are planned; each batch is twice as
-large as the last."""
 
 
 class Planner:
@@ -37,7 +34,6 @@ class Planner:
         self._hint = hint
         self._ask_leases = ask_leases
         self._knows_zones = False
-        self._batch = FIRST_BATCH
 
     async def step(self, now: int) -> int:
         if not self._knows_zones:
@@ -45,7 +41,7 @@ class Planner:
         # Asked for right behind it, a claim finds what is planned, and shares its commit.
         self._hint("worker")
         try:
-            planned = await self._store.plan_due(now, self._batch, self._decide)
+            planned = await self._store.plan_due(now, BATCH, self._decide)
         except StoreError:
             raise
         except Exception as error:
@@ -57,10 +53,8 @@ class Planner:
             self._ask_leases()
         if planned.is_notable:
             self._hint("notifier")
-        if planned.looked_at == self._batch:
-            self._batch = min(2 * self._batch, BATCH)
+        if planned.looked_at == BATCH:
             return now
-        self._batch = FIRST_BATCH
         return next_look(now, planned.next_wake, self._limits)
 
     async def _note_zones(self, now: int) -> None:
