@@ -104,7 +104,7 @@ class TestTheFile:
         assert wrong(path) == ["warning: this user may not write it"]
 
     def test_its_log_is_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(diagnosis, "LOG_BYTES_MOST", -1)
+        monkeypatch.setattr(diagnosis, "ALARM_BYTES", -1)
 
         assert wrong(lived(tmp_path)) == ["warning: its log takes 0.0 MiB"]
 

@@ -11,7 +11,7 @@ import pytest
 from engine.house import House
 from quarterjack import rules
 from quarterjack.clock import SystemClock
-from quarterjack.engine.executor import Executor
+from quarterjack.engine.executor import Cause, Executor
 from quarterjack.engine.loop import Loop
 from quarterjack.engine.node import Manner, Node
 from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
@@ -21,7 +21,7 @@ from quarterjack.engine.worker import Seats
 from quarterjack.errors import StoreAway, StoreUnusable
 from quarterjack.rules import Kind, Retention, Run, Status
 from quarterjack.store.values import Claim
-from quarterjack.targets.task import TaskTarget
+from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 from rules.world import at, specification
 from store.stored_world import SetClock, memory_store
@@ -489,3 +489,37 @@ def test_leases_are_renewed_in_time_though_the_clock_is_set_back(house: House):
 
     assert (house.runs()[0].lease_until or 0) > at("08:00:10")
     assert house.states() == ["running"]
+
+
+def test_an_attempt_does_not_wait_for_ever_behind_one_that_is_deaf(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("quarterjack.engine.executor.GIVE_UP_SECONDS", 0.1)
+
+    async def lived() -> list[int]:
+        begun: list[int] = []
+
+        async def deaf() -> None:
+            begun.append(current_call.get().attempt)
+            while len(begun) < 2:
+                try:
+                    await asyncio.sleep(5)
+                except asyncio.CancelledError:
+                    continue
+
+        targets = {"task": TaskTarget({"work": deaf})}
+        executor = Executor(targets, SystemClock(), lambda *_: None, lambda: None)
+        run = Run(1, 0, Kind.SLOT, 0, 0, 0, "1", attempt=1)
+        said = specification(every="1h")
+        first = executor.start(Claim(run, said, "k", None, None))
+        await asyncio.sleep(0)
+        executor.stop(first, Cause.TIMEOUT)
+        again = Claim(run._replace(attempt=2), said, "k", None, None)
+        executor.start(again, [first.task])
+        async with asyncio.timeout(5):
+            while len(begun) < 2:
+                await asyncio.sleep(0.01)
+        first.task.cancel()
+        return begun
+
+    assert asyncio.run(lived()) == [1, 2]

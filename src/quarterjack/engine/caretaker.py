@@ -4,14 +4,13 @@ forgotten rows leave in its file. A little at a time, so that no claim ever wait
 from __future__ import annotations
 
 from quarterjack.store.contract import Store
+from quarterjack.store.sqlite_log import ALARM_BYTES
 from quarterjack.telemetry.logs import log, told
 from quarterjack.times.instants import HOUR, MILLISECOND, MINUTE
 
 LOOKS_EVERY = MINUTE
 GIVES_BACK_EVERY = HOUR
 BETWEEN_BITS = 50 * MILLISECOND
-ALARM_BYTES = 256 * 2**20
-"""A log this large is told, and again when it has doubled: the disk may fill."""
 
 
 class Caretaker:
@@ -22,6 +21,7 @@ class Caretaker:
         self._looks_at: int | None = None
         self._gives_back_at = 0
         self._tells_above = ALARM_BYTES
+        """What it told is told again when it has doubled."""
 
     async def step(self, now: int) -> int:
         if self._looks_at is None:  # nothing of this is urgent at a start

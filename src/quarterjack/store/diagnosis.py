@@ -16,6 +16,7 @@ from quarterjack.rules.words import Word
 from quarterjack.store.rows import run_of
 from quarterjack.store.sqlite_file import advised, file_system, is_foreign, open_to_read, schema_of
 from quarterjack.store.sqlite_library import may_lose_commits
+from quarterjack.store.sqlite_log import ALARM_BYTES
 from quarterjack.store.steps import Row, sql
 from quarterjack.times import zone_data_version
 from quarterjack.times.instants import MINUTE, to_text
@@ -23,7 +24,6 @@ from quarterjack.times.instants import MINUTE, to_text
 LATE, LONG_AGO = MINUTE, 5 * MINUTE
 UNTOLD = 10 * MINUTE
 FREE_BYTES_LEAST, FREE_BYTES_GOOD = 100 * 2**20, 2**30
-LOG_BYTES_MOST = 256 * 2**20
 SHOWN = 5
 
 
@@ -120,7 +120,7 @@ def _log(path: Path) -> Finding:
     size = log.stat().st_size if log.exists() else 0
     remedy = "end programs that read it without pause, such as a database browser"
     large = Finding(Level.WARNING, f"its log takes {size / 2**20:,.1f} MiB", remedy)
-    return _judged(large, if_bad=size > LOG_BYTES_MOST)
+    return _judged(large, if_bad=size > ALARM_BYTES)
 
 
 def _within(connection: apsw.Connection, now: int) -> Iterator[Finding]:

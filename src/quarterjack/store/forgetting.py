@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Horizons, PastRun, Retention, may_be_forgotten
+from quarterjack.store.facts import read_fact
 from quarterjack.store.rolling_up import roll_up
 from quarterjack.store.rows import from_json, json_text
 from quarterjack.store.steps import Ask, Row, Steps
@@ -123,8 +124,7 @@ def _noted(kept: int, sweep: Sweep) -> Steps[Place]:
     """From where to look on; what was found before it has been judged by now, and so it is stored.
     Another number than before begins anew."""
     reached = sweep.surplus
-    rows = yield Ask("fact", ("surplus",))
-    stored = from_json(rows[0][0]) if rows else None
+    stored = from_json((yield from read_fact("surplus")))
     if reached is None:
         reached = Place(*stored[1:]) if stored and stored[0] == kept else Place()
     reached = min(reached, Place(sweep.rolled_up))  # a clock may have been ahead

@@ -8,6 +8,7 @@ after one that came later.
 from __future__ import annotations
 
 from quarterjack.failpoint import failpoint
+from quarterjack.store.facts import read_fact
 from quarterjack.store.rows import from_json, json_text
 from quarterjack.store.steps import Ask, Steps
 from quarterjack.store.values import Place
@@ -35,5 +36,5 @@ def roll_up(now: int) -> Steps[tuple[int, bool]]:
 
 
 def _rolled_up() -> Steps[Place]:
-    rows = yield Ask("fact", ("rolled_up",))
-    return Place(*from_json(rows[0][0])) if rows else Place()
+    noted = yield from read_fact("rolled_up")
+    return Place() if noted is None else Place(*from_json(noted))

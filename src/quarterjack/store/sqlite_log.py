@@ -13,6 +13,9 @@ LOG_PAGES = 4000
 LOG_BYTES_MAX = 32 * 2**20
 """Twice what it is when all is well."""
 
+ALARM_BYTES = 256 * 2**20
+"""A log this large is told: the disk may fill."""
+
 
 def log_bytes(log: Path) -> int:
     """How large it is; a look at the folder, and no statement."""
