@@ -25,7 +25,7 @@ from quarterjack.store.sqlite_file import (
     open_to_read,
     path_of,
 )
-from quarterjack.store.steps import QUERIES
+from quarterjack.store.steps import QUERIES, sql
 from store.fuse import fuse_folder
 
 OURS = migrations()
@@ -172,6 +172,20 @@ class TestStatements:
         names = {file.stem for file in QUERIES.rglob("*.sql")}
 
         assert {name for name in names if f'"{name}"' not in source} == set()
+
+
+    def test_a_statement_is_planned_once_whatever_values_it_is_given(self, tmp_path: Path):
+        planned_anew: list[int] = []
+
+        def note(finished: dict[str, Any]) -> None:
+            planned_anew.append(finished["stmt_status"]["SQLITE_STMTSTATUS_REPREPARE"])
+
+        connection = open_database(made(tmp_path), now=0)
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+        for now in range(3):
+            connection.execute(sql("due_schedules", "sqlite"), (now, 1000)).fetchall()
+
+        assert planned_anew == [0, 0, 0]
 
 
 class TestNobodyElse:

@@ -82,7 +82,7 @@ def open_database(
         remedy = "restore a backup, or remove the file if there never was one"
         raise StoreUnusable(f"database {path}: the file is empty; {remedy}")
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = _connected(str(path))
         _prepare(connection, path, durability)
         _bring_up_to_date(connection, path, wanted, now, allowed=create)
     except apsw.Error as error:
@@ -105,7 +105,7 @@ def open_as_it_is(path: Path) -> apsw.Connection:
     if not path.is_file() or path.stat().st_size == 0:
         remedy = "start `quarterjack up` once, or name another with --database"
         raise StoreUnusable(f"database {path}: there is none; {remedy}")
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection = _connected(str(path), apsw.SQLITE_OPEN_READONLY)
     connection.set_busy_timeout(BUSY_SECONDS * 1000)
     _refuse_strangers(connection, path)
     return connection
@@ -139,8 +139,16 @@ def _refuse_strangers(connection: apsw.Connection, path: Path) -> None:
 
 def memory_database(now: int) -> apsw.Connection:
     """One that is gone when it is closed: for the simulator."""
-    connection = apsw.Connection(":memory:")
+    connection = _connected(":memory:")
     _migrate(connection, migrations(), now)
+    return connection
+
+
+def _connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
+    """A connection whose statements are planned once. SQLite else plans them anew for every value
+    that is bound, which takes up to sixty times as long as carrying them out."""
+    connection = apsw.Connection(name, flags=flags)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 
