@@ -89,7 +89,7 @@ class Steps:
 
 def looped(clock: Any, *answers: Any) -> tuple[Steps, list[str | None]]:
     class Asked:
-        async def read_clock(self) -> int:
+        def now(self) -> int:
             return int(clock.now())
 
     problems: list[str | None] = []
@@ -457,6 +457,7 @@ class TestTimeouts:
             executor = Executor(
                 {"task": TaskTarget({"work": forever})},
                 SystemClock(),
+                SystemClock().now,
                 lambda attempting, outcome: ended.append(
                     (attempting.claim.key, str(outcome.ending))
                 ),
@@ -508,7 +509,9 @@ def test_an_attempt_does_not_wait_for_ever_behind_one_that_is_deaf(
                     continue
 
         targets = {"task": TaskTarget({"work": deaf})}
-        executor = Executor(targets, SystemClock(), lambda *_: None, lambda: None)
+        executor = Executor(
+            targets, SystemClock(), SystemClock().now, lambda *_: None, lambda: None
+        )
         run = Run(1, 0, Kind.SLOT, 0, 0, 0, "1", attempt=1)
         said = specification(every="1h")
         first = executor.start(Claim(run, said, "k", None, None))

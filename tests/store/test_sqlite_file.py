@@ -173,7 +173,6 @@ class TestStatements:
 
         assert {name for name in names if f'"{name}"' not in source} == set()
 
-
     def test_a_statement_is_planned_once_whatever_values_it_is_given(self, tmp_path: Path):
         planned_anew: list[int] = []
 

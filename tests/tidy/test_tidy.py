@@ -19,7 +19,7 @@ TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 CLOCKS = re.compile(
     r"^\s*(?:import time\b|from time import)"
-    r"|(?<!clock)(?<!world)\.now\(|\.utcnow\(|\.today\(|\bloop\.time\("
+    r"|(?<!clock)(?<!store)(?<!world)\.now\(|\.utcnow\(|\.today\(|\bloop\.time\("
     r"|(?<!clock)\.monotonic\(|perf_counter"
     r"|CURRENT_TIMESTAMP|clock_timestamp|strftime\('%s', *'now'",
     re.MULTILINE,

@@ -22,8 +22,7 @@ GIVE_UP_SECONDS = 15
 _ERROR_MAX = 4000
 
 
-class Clock(Protocol):
-    def now(self) -> int: ...
+class Ticking(Protocol):
     def monotonic(self) -> int: ...
 
 
@@ -58,17 +57,20 @@ class Attempting:
 
 
 class Executor:
-    """Starts attempts and stops them; whoever started one is told how it ended, once."""
+    """Starts attempts and stops them; whoever started one is told how it ended, once. When it ended
+    is told by the clock that all nodes agree on, and how long it may take by the host's own."""
 
     def __init__(
         self,
         targets: Mapping[str, Target],
-        clock: Clock,
+        clock: Ticking,
+        now: Callable[[], int],
         on_end: Callable[[Attempting, Outcome], None],
         on_output: Callable[[], None],
     ) -> None:
         self._targets = targets
         self._clock = clock
+        self._now = now
         self._on_end = on_end
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
@@ -110,11 +112,11 @@ class Executor:
         except BaseException as error:
             # What the work raises is its answer, whatever it is, and must not end the worker.
             attempting.output.write(_safely(traceback.format_exc).encode())
-            attempting.outcome = Outcome(Ending.FAILED, self._clock.now(), _told(error))
+            attempting.outcome = Outcome(Ending.FAILED, self._now(), _told(error))
         else:
             ending = Ending.SUCCEEDED if answer.error is None else Ending.FAILED
             attempting.outcome = Outcome(
-                ending, self._clock.now(), answer.error, answer.result, answer.retryable
+                ending, self._now(), answer.error, answer.result, answer.retryable
             )
         self._end(attempting)
 
@@ -157,7 +159,7 @@ class Executor:
         return write
 
     def _stopped(self, attempting: Attempting) -> Outcome:
-        now, cause, run = self._clock.now(), attempting.cause, attempting.run
+        now, cause, run = self._now(), attempting.cause, attempting.run
         if cause is Cause.TIMEOUT:
             seconds = (attempting.claim.specification.timeout or 0) / SECOND
             return Outcome(Ending.TIMED_OUT, now, f"it took longer than its {seconds:g} s")

@@ -32,10 +32,10 @@ class Process(Protocol):
 
 class Loop:
     def __init__(self, process: Process, store: Store, latest_look: int) -> None:
-        self._process = process
-        self._store = store
-        self._latest_look = latest_look
-        self._hinted = asyncio.Event()
+        self.process = process
+        self.store = store
+        self.latest_look = latest_look
+        self.hinted = asyncio.Event()
         self._stopping = asyncio.Event()
         self._failures = 0
         self._wake: int | None = None
@@ -47,34 +47,34 @@ class Loop:
         """There may be something to do, now or by some instant; who wakes by then anyway sleeps
         on."""
         if not wakes_by(self._wake, by):
-            self._hinted.set()
+            self.hinted.set()
 
     def stop(self) -> None:
         """After the step that is under way."""
         self._stopping.set()
-        self._hinted.set()
+        self.hinted.set()
 
     async def run(self) -> None:
         while not self._stopping.is_set():
-            self._hinted.clear()
+            self.hinted.clear()
             begun, wake, pause = await self._step()
             if pause:
                 await _within(self._stopping, pause)
             elif not self._stopping.is_set():
-                await self._sleep(begun, wake)
+                await self._rest(begun, wake)
 
     async def _step(self) -> tuple[int, int | None, float]:
         """When it stepped, and when to step again: at an instant, or after a pause in seconds."""
         try:
-            now = await self._store.read_clock()
-            wake = await self._process.step(now)
+            now = self.store.now()
+            wake = await self.process.step(now)
         except StoreUnusable as error:
             self.problem = str(error)
             raise
         except Exception as error:
             return 0, None, self._failed(error)
         if self._failures:
-            log.info("%s works again %s", self._process.name, told(failures=self._failures))
+            log.info("%s works again %s", self.process.name, told(failures=self._failures))
             self._failures, self.problem = 0, None
         return now, wake, 0
 
@@ -85,24 +85,26 @@ class Loop:
         pause = min(FIRST_PAUSE_SECONDS * (1 << min(failures, 16)), LONGEST_PAUSE_SECONDS)
         if isinstance(error, StoreError):
             if is_new:
-                log.warning("%s waits: %s", self._process.name, error)
+                log.warning("%s waits: %s", self.process.name, error)
         else:
-            log.error("%s failed, and tries again", self._process.name, exc_info=error)
+            log.error("%s failed, and tries again", self.process.name, exc_info=error)
         return pause
 
-    async def _sleep(self, begun: int, wake: int | None) -> None:
-        """Until the wake or a hint, but not past the latest look: hints may be lost. The clock is
-        read again and again, for it may be set meanwhile; if it was set back, all is worked out
-        anew."""
-        latest = begun + self._latest_look
-        wake = latest if wake is None else min(wake, latest)
-        self._wake = wake
-        while not self._hinted.is_set():
-            now = await self._store.read_clock()
-            if now < begun or now >= wake:
-                break
-            await _within(self._hinted, min((wake - now) / SECOND, LONGEST_WAIT_SECONDS))
+    async def _rest(self, begun: int, wake: int | None) -> None:
+        """Not past the latest look: hints may be lost."""
+        latest = begun + self.latest_look
+        self._wake = latest if wake is None else min(wake, latest)
+        await self.sleep(begun, self._wake)
         self._wake = None
+
+    async def sleep(self, begun: int, until: int) -> None:
+        """Until then or a hint. The clock is read again and again, for it may be set meanwhile; if
+        it was set back, all is worked out anew."""
+        while not self.hinted.is_set():
+            now = self.store.now()
+            if now < begun or now >= until:
+                break
+            await _within(self.hinted, min((until - now) / SECOND, LONGEST_WAIT_SECONDS))
 
 
 def wakes_by(wake: int | None, by: int | None) -> bool:

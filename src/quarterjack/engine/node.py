@@ -43,7 +43,12 @@ class Manner(NamedTuple):
 
 class Node:
     def __init__(
-        self, store: Store, targets: Mapping[str, Target], clock: Clock, manner: Manner
+        self,
+        store: Store,
+        targets: Mapping[str, Target],
+        clock: Clock,
+        manner: Manner,
+        loop: Callable[[Process, Store, int], Loop] = Loop,
     ) -> None:
         seats = manner.seats
         self._store = store
@@ -63,6 +68,7 @@ class Node:
             Timekeeper(clock, self.hint_all),
         ]
         self._latest_look = manner.limits.timer_clamp_ms * MILLISECOND
+        self._loop = loop
         self._loops: dict[str, Loop] = {}
         for process in processes:
             self.add(process)
@@ -71,7 +77,7 @@ class Node:
 
     def add(self, process: Process) -> None:
         """One more that is kept stepping with the others."""
-        self._loops[process.name] = Loop(process, self._store, self._latest_look)
+        self._loops[process.name] = self._loop(process, self._store, self._latest_look)
 
     def hint(self, name: str, by: int | None = None) -> None:
         self._loops[name].hint(by)

@@ -36,7 +36,7 @@ class Pruner:
         if now < self._begins_at <= now + EVERY:  # else the clock was set back
             return self._begins_at
         if (rest := await self.forget_some(now)) is not None:
-            return await self._store.read_clock() + rest
+            return self._store.now() + rest
         if self.forgotten:
             log.info("forgot what is past its retention %s", told(rows=self.forgotten))
         self._begin_anew(now)
@@ -49,7 +49,7 @@ class Pruner:
         self.forgotten += count
         if self._sweep.is_over:
             return None
-        took = max(await self._store.read_clock() - now, 0)
+        took = max(self._store.now() - now, 0)
         return min(max(RESTS * took, LEAST_REST), LONGEST_REST)
 
     def _begin_anew(self, now: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quarterjack import rules
-from quarterjack.engine.executor import Attempting, Cause, Clock, Executor
+from quarterjack.engine.executor import Attempting, Cause, Executor, Ticking
 from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
@@ -46,7 +46,7 @@ class Worker:
         self,
         store: Store,
         targets: Mapping[str, Target],
-        clock: Clock,
+        clock: Ticking,
         seats: Seats,
         hint: Hint,
     ) -> None:
@@ -54,7 +54,7 @@ class Worker:
         self._seats = seats
         self._hint = hint
         self._executor = Executor(
-            targets, clock, on_end=self._on_end, on_output=lambda: hint("recorder")
+            targets, clock, store.now, on_end=self._on_end, on_output=lambda: hint("recorder")
         )
         self.running: dict[tuple[str, int], Attempting] = {}
         """By run and attempt: the last one may still be ending when the next one is claimed."""

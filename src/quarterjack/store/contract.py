@@ -54,8 +54,12 @@ class Store(ABC):
     async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T: ...
 
     @abstractmethod
+    def now(self) -> int:
+        """The instant that all nodes agree on, as far as it is known here; nobody is asked."""
+
+    @abstractmethod
     async def read_clock(self) -> int:
-        """The instant that all nodes agree on."""
+        """The same, asked of the database, if that has a clock of its own."""
 
     @abstractmethod
     async def watch(self, hint: Callable[[], None]) -> None:

@@ -49,6 +49,9 @@ class SqliteStore(Store):
         """How many were asked for so far; a batch counts as one."""
         return self._walker.statements
 
+    def now(self) -> int:
+        return self._clock.now()
+
     async def read_clock(self) -> int:
         return self._clock.now()
 
