@@ -39,8 +39,12 @@ CALLER = len(Run._fields)
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
 
 
+_written = json.JSONEncoder(separators=(",", ":")).encode
+"""Made once: `json.dumps` makes an encoder for each call that wants other separators."""
+
+
 def json_text(value: object) -> str | None:
-    return None if value is None else json.dumps(value, separators=(",", ":"))
+    return None if value is None else _written(value)
 
 
 def from_json(text: str | None) -> Any:

@@ -72,7 +72,7 @@ class Walker:
         try:
             self._execute("begin immediate")
             for operation in group:
-                self._run_one(operation)
+                self._run_one(operation, is_alone=len(group) == 1)
                 new = self._known.taken()
                 if operation.error is None:
                     news.append(new)
@@ -106,7 +106,11 @@ class Walker:
         self._read_until = None
         self._undo("rollback")
 
-    def _run_one(self, operation: Operation) -> None:
+    def _run_one(self, operation: Operation, *, is_alone: bool) -> None:
+        """What it did is undone if it fails, without the others of its group, if there are any."""
+        if is_alone:
+            operation.result = self._walk(operation.begin())
+            return
         self._execute("savepoint operation")
         try:
             operation.result = self._walk(operation.begin())
