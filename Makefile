@@ -15,9 +15,15 @@ KILLS ?= 100
 PAIRS ?= 1000000
 CUTS ?= 20000
 COUNT ?= 100000
+SEEDS ?= 200
+DAYS ?=
+
+CAMPAIGN := tests/sim/test_campaign.py
+# What the simulation is to reach by itself.
+REACHED := */engine/planner.py,*/engine/worker.py,*/engine/rescuer.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash herd wal cuts properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash sim sim-seed sim-selftest herd wal cuts properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,10 +58,11 @@ up: .venv/ready  ## start the example on SQLite; Ctrl-C ends it
 test: check  ## all checks, then all tests, with coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -q docs README.md
-	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal
+	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal --ignore=$(CAMPAIGN)
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --include='*/quarterjack/times/*,*/quarterjack/rules/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
+	@$(BIN)/pytest -q $(CAMPAIGN) -n 2 --dist worksteal
 
 check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/ruff format --check -q .
@@ -86,6 +93,18 @@ oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over rea
 
 crash: .venv/ready  ## kill -9 at every step of a firing, HITS deep, and KILLS times at random
 	@PYTHONPATH=tests $(BIN)/python -m crash.harness --hits $(HITS) --kills $(KILLS) --seed $(SEED)
+
+sim: .venv/ready  ## SEEDS seeded worlds full of faults, judged; and what of the engine they reach
+	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
+	@COVERAGE_FILE=.coverage.sim PYTHONPATH=tests $(BIN)/coverage run -m sim.campaign --seeds 16 --days 7 --processes 1 > /dev/null
+	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage combine -q --keep .coverage.sim.* 2> /dev/null || true
+	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage report --skip-covered --include='$(REACHED)' | tail -n 1
+
+sim-seed: .venv/ready  ## one of them again, by its SEED, with the story of what went wrong
+	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seed $(SEED) $(if $(DAYS),--days $(DAYS))
+
+sim-selftest: .venv/ready  ## is every planted bug noticed?
+	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --selftest --seeds 50
 
 herd: .venv/ready  ## COUNT schedules due in the same second, and an urgent one a moment later
 	@PYTHONPATH=tests $(BIN)/python -m engine.herd --count $(COUNT)

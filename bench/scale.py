@@ -21,6 +21,7 @@ import apsw
 from bench import ours
 from bench.measuring import Delays, apart, fresh_folder, print_table, sync_ms
 from quarterjack.engine.planner import Planner
+from quarterjack.engine.timekeeper import Trust
 from quarterjack.rules import Kind, Limits, Retention, Run, State
 from quarterjack.store.steps import sql
 from quarterjack.times.instants import DAY, HOUR, SECOND
@@ -67,7 +68,9 @@ async def steps(folder: Path) -> list[Step]:
     """Of the planner, hour by hour. The first one finds nothing in memory."""
     taken = []
     async with ours.opened(folder) as store:
-        planner = Planner(store, Limits(), lambda *_: None, lambda: None)
+        planner = Planner(
+            store, Limits(), lambda *_: None, lambda: None, "2026a", Trust(ours.CLOCK)
+        )
         now = ours.CLOCK.now()
         for _ in range(STEPS):
             now += HOUR

@@ -21,6 +21,12 @@ class SystemClock:
         suspended."""
         return time.monotonic_ns() // 1000
 
+    def since_boot(self) -> int:
+        """The same, but it goes on while the host is suspended, where that can be told."""
+        if hasattr(time, "CLOCK_BOOTTIME"):
+            return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+        return self.monotonic()
+
 
 def process_name() -> str:
     """A name that no other process has, on any host and after any restart."""

@@ -11,7 +11,8 @@
     ├── Violation           what was decided contradicts what is stored
     └── StoreError          the store did not do it
         ├── StoreAway       locked or slow: it is tried again
-        │   └── StoreFull   its disk has no room
+        │   ├── StoreFull   its disk has no room
+        │   └── ClockAstray its clock cannot be believed
         └── StoreUnusable   it must not be used as it is: a person has to look
 
 An error advises: it names the text, the field, the value, the reason and a remedy. One object
@@ -132,6 +133,10 @@ class StoreAway(StoreError):
 
 class StoreFull(StoreAway):
     """There is no room for what was asked; less may fit."""
+
+
+class ClockAstray(StoreAway):
+    """The clock that all nodes agree on jumped too far to be believed."""
 
 
 class StoreUnusable(StoreError):

@@ -17,6 +17,7 @@ from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.recorder import Recorder
 from quarterjack.engine.renewer import Renewer
 from quarterjack.engine.rescuer import Rescuer
+from quarterjack.engine.timekeeper import Trust
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.rules import Limits, PassedOver, Retention, Run, Schedule
 from quarterjack.store.rows import passed_of, run_of, schedule_of
@@ -25,6 +26,7 @@ from quarterjack.store.sqlite_file import open_database
 from quarterjack.store.values import Asked
 from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.times.zones import zone_data_version
 from rules.world import at
 from store.stored_world import SetClock, memory_store
 from store.stores import new
@@ -103,7 +105,9 @@ class House:
         targets = {"task": TaskTarget({"work": self._work})}
         worker = Worker(store, targets, self.clock, seats, self.hinting(name))
         if not self.workers or store is not self.store:
-            planner = Planner(store, self.limits, self.noting(name), self.ask_leases)
+            zones = zone_data_version()
+            trust = Trust(self.clock)
+            planner = Planner(store, self.limits, self.noting(name), self.ask_leases, zones, trust)
             self.add_process(f"planner {name}", planner)
             self.add_process(f"rescuer {name}", Rescuer(store, worker, seats, self.hint))
         self.workers[name] = worker

@@ -45,6 +45,9 @@ class SetClock:
     def monotonic(self) -> int:
         return self.instant
 
+    def since_boot(self) -> int:
+        return self.instant
+
 
 def at_once(doing: Coroutine[Any, Any, T]) -> T:
     """The answer of a store that never waits."""

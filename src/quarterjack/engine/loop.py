@@ -38,7 +38,7 @@ class Loop:
         self.hinted = asyncio.Event()
         self._stopping = asyncio.Event()
         self._failures = 0
-        self._wake: int | None = None
+        self.wake: int | None = None
         """Until when it sleeps, while it does."""
         self.problem: str | None = None
         """Why the last step failed."""
@@ -46,7 +46,7 @@ class Loop:
     def hint(self, by: int | None = None) -> None:
         """There may be something to do, now or by some instant; who wakes by then anyway sleeps
         on."""
-        if not wakes_by(self._wake, by):
+        if not wakes_by(self.wake, by):
             self.hinted.set()
 
     def stop(self) -> None:
@@ -61,7 +61,7 @@ class Loop:
             if pause:
                 await _within(self._stopping, pause)
             elif not self._stopping.is_set():
-                await self._rest(begun, wake)
+                await self.rest(begun, wake)
 
     async def _step(self) -> tuple[int, int | None, float]:
         """When it stepped, and when to step again: at an instant, or after a pause in seconds."""
@@ -90,21 +90,18 @@ class Loop:
             log.error("%s failed, and tries again", self.process.name, exc_info=error)
         return pause
 
-    async def _rest(self, begun: int, wake: int | None) -> None:
-        """Not past the latest look: hints may be lost."""
+    async def rest(self, begun: int, wake: int | None) -> None:
+        """Until the wake or a hint, but not past the latest look: hints may be lost. The clock is
+        read again and again, for it may be set meanwhile; if it was set back, all is worked out
+        anew."""
         latest = begun + self.latest_look
-        self._wake = latest if wake is None else min(wake, latest)
-        await self.sleep(begun, self._wake)
-        self._wake = None
-
-    async def sleep(self, begun: int, until: int) -> None:
-        """Until then or a hint. The clock is read again and again, for it may be set meanwhile; if
-        it was set back, all is worked out anew."""
+        self.wake = wake = latest if wake is None else min(wake, latest)
         while not self.hinted.is_set():
             now = self.store.now()
-            if now < begun or now >= until:
+            if now < begun or now >= wake:
                 break
-            await _within(self.hinted, min((until - now) / SECOND, LONGEST_WAIT_SECONDS))
+            await _within(self.hinted, min((wake - now) / SECOND, LONGEST_WAIT_SECONDS))
+        self.wake = None
 
 
 def wakes_by(wake: int | None, by: int | None) -> bool:

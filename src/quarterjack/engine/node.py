@@ -14,7 +14,7 @@ from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.recorder import Recorder
 from quarterjack.engine.renewer import Renewer
 from quarterjack.engine.rescuer import Rescuer
-from quarterjack.engine.timekeeper import Clock, Timekeeper
+from quarterjack.engine.timekeeper import Clock, Timekeeper, Trust
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.errors import StoreError
 from quarterjack.rules import Limits, Retention
@@ -22,6 +22,7 @@ from quarterjack.store.contract import Store
 from quarterjack.targets.call import Target
 from quarterjack.telemetry.logs import log, told
 from quarterjack.times.instants import MILLISECOND
+from quarterjack.times.zones import zone_data_version
 
 GRACE_SECONDS = 10.0
 """How long work may go on after the program was told to stop."""
@@ -39,6 +40,8 @@ class Manner(NamedTuple):
     limits: Limits = Limits()
     retention: Retention = Retention()
     grace_seconds: float = GRACE_SECONDS
+    zone_data: str = zone_data_version()
+    """Which edition of the zones it finds slots by."""
 
 
 class Node:
@@ -56,14 +59,15 @@ class Node:
         self._grace_seconds = manner.grace_seconds
         self._worker = Worker(store, targets, clock, seats, self.hint)
         self._renewer = Renewer(store, self._worker, seats)
+        trust = Trust(clock)
         processes: list[Process] = [
             self._renewer,
-            Planner(store, manner.limits, self.hint, self.ask_leases),
+            Planner(store, manner.limits, self.hint, self.ask_leases, manner.zone_data, trust),
             self._worker,
             Recorder(store, self._worker),
             Rescuer(store, self._worker, seats, self.hint),
             Notifier(store),
-            Pruner(store, manner.retention),
+            Pruner(store, manner.retention, trust),
             Caretaker(store),
             Timekeeper(clock, self.hint_all),
         ]

@@ -8,12 +8,12 @@ from functools import partial
 
 from quarterjack import rules
 from quarterjack.engine.loop import Hint
+from quarterjack.engine.timekeeper import Trust
 from quarterjack.errors import StoreError
 from quarterjack.rules import Facts, Limits, Plans, next_look
 from quarterjack.store.contract import Store
 from quarterjack.store.values import DecidePlans
 from quarterjack.telemetry.logs import log, told
-from quarterjack.times.zones import zone_data_version
 
 BATCH = 1000
 
@@ -27,16 +27,21 @@ class Planner:
         limits: Limits,
         hint: Hint,
         ask_leases: Callable[[], None],
+        zone_data: str,
+        trust: Trust,
     ) -> None:
         self._store = store
         self._limits = limits
         self._decide = planning_within(limits)
         self._hint = hint
         self._ask_leases = ask_leases
-        self._knows_zones = False
+        self._zone_data = zone_data
+        self._trust = trust
+        self._has_noted_zones = False
 
     async def step(self, now: int) -> int:
-        if not self._knows_zones:
+        self._trust.refuse_if_astray(now)
+        if not self._has_noted_zones:
             await self._note_zones(now)
         # Asked for right behind it, a claim finds what is planned, and shares its commit.
         self._hint("worker")
@@ -58,10 +63,10 @@ class Planner:
         return next_look(now, planned.next_wake, self._limits)
 
     async def _note_zones(self, now: int) -> None:
-        version = zone_data_version()
+        version = self._zone_data
         if await self._store.note_zone_data(version, now):
             log.warning("zone data changed, slots are worked out anew %s", told(version=version))
-        self._knows_zones = True
+        self._has_noted_zones = True
 
     async def _plan_one_by_one(self, now: int) -> int:
         """Something in the batch cannot be carried out: whatever it is becomes invalid, and the

@@ -21,6 +21,11 @@ class Renewer:
         self.asks_at_once = False
         """Somebody may want an attempt to stop."""
 
+    @property
+    def is_busy(self) -> bool:
+        """Is there a lease to renew?"""
+        return bool(self._worker.held)
+
     async def step(self, now: int) -> int | None:
         held = self._worker.held
         if not held:

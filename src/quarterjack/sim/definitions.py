@@ -1,0 +1,253 @@
+"""Definitions that people may write: every recurrence and policy, as often or seldom as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND, to_text
+
+Fields = dict[str, Any]
+
+ZONES: tuple[str, ...] = (
+    "UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago",
+    "Africa/Cairo", "Asia/Beirut", "Asia/Kathmandu", "Africa/Casablanca", "Pacific/Chatham",
+)  # fmt: skip
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_CRONS: dict[str, float] = {
+    "*/{n} * * * *": 0,
+    "{m} * * * *": 24,
+    "{m} */2 * * *": 12,
+    "{m} 9-17 * * MON-FRI": 6.4,
+    "*/30 1-3 * * *": 6,
+    "{m} 0,1,2,3 * * *": 4,
+    "{m} 1,2 * * *": 2,
+    "{m} 2 * * *": 1,
+    "{m} 0 * * *": 1,
+    "0 0 * * *": 1,
+    "@daily": 1,
+    "{m} {h} * * *": 1,
+    "{m} {h} * * 1-5": 0.7,
+    "{m} {h} */3 * *": 0.33,
+    "{m} {h} 1,15 * 1": 0.2,
+    "{m} {h} */2 * 1": 0.07,
+    "{m} {h} * * SUN": 0.14,
+    "{m} {h} 1 * *": 0.033,
+    "{m} {h} L * *": 0.033,
+    "{m} {h} LW * *": 0.033,
+    "{m} {h} L-3 * *": 0.033,
+    "{m} {h} 15W * *": 0.033,
+    "{m} {h} * * 5#3": 0.033,
+    "{m} {h} * * 5L": 0.033,
+    "{m} {h} ? JAN-JUN 6": 0.07,
+}
+"""How often each of them fires in a day; 0 is as often as wanted."""
+
+
+def draw_definition(random: Random, now: int, zones: Sequence[str], *, a_day: float) -> Fields:
+    """A schedule that fires about so often; perhaps one that does not make sense."""
+    when = draw_when(random, now, zones, a_day=a_day)
+    return when | draw_target(random) | draw_policies(random, a_day)
+
+
+def draw_when(random: Random, now: int, zones: Sequence[str], *, a_day: float) -> Fields:
+    """What names the slots, and all that stands beside it."""
+    kind = random.choices(list(_WHEN), [45, 20, 10, 12, 5, 8])[0]
+    fields = _WHEN[kind](random, now, a_day) | (_zone(random, zones) if kind != "once" else {})
+    if kind != "once" and random.random() < 0.12:
+        fields["start_at"] = to_text(now + random.randrange(-3, 4) * HOUR)
+    if kind != "once" and random.random() < 0.08:
+        fields["end_at"] = to_text(now + random.randrange(1, 40) * DAY)
+    return fields
+
+
+def _cron(random: Random, _now: int, a_day: float) -> Fields:
+    fitting = [text for text, often in _CRONS.items() if a_day / 6 <= (often or a_day) <= a_day * 2]
+    text = random.choice(fitting or ["{m} {h} * * *"])
+    every = max(1, min(30, round(1440 / max(a_day, 1))))
+    text = text.format(
+        n=random.choice([n for n in (1, 2, 5, 10, 15, 30) if n >= every] or [30]),
+        m=random.choice([0, 0, 0, 0, 30, random.randrange(60)]),
+        h=random.choice([0, 2, 2, 2, 3, 12]),
+    )
+    fields: Fields = {"cron": text}
+    if random.random() < 0.1 and not set(text) & set("/L#W?@ABCDEFGHIJMNOPRSTUV"):
+        fields["dialect"] = "posix"
+    if random.random() < 0.05:
+        fields["first_run"] = "match"
+    if a_day > 1000 and random.random() < 0.3:
+        return {"cron": f"*/{random.choice([20, 30])} * * * * *", "seconds": True}
+    return fields
+
+
+_APART = (1, 2, 5, 10, 15, 30, 60, 90, 120, 180, 360, 480, 720, 1440, 2880)
+"""Minutes: people like round numbers, and so many schedules are due at once."""
+
+
+def _elapsed(random: Random, _now: int, a_day: float) -> Fields:
+    minutes = min(_APART, key=lambda each: abs(each - 1440 / a_day))
+    spellings: list[Any] = [f"{minutes}m", f"PT{minutes}M", minutes * 60_000, f"{minutes * 60}s"]
+    if minutes > 60:
+        spellings.append(f"{minutes // 60}h{minutes % 60}m" if minutes % 60 else f"{minutes}m")
+    fields: Fields = {"every": random.choice(spellings)}
+    if random.random() < 0.15:
+        fields = {"interval_seconds": minutes * 60}
+    return fields | _first_run(random)
+
+
+def _calendar(random: Random, now: int, _a_day: float) -> Fields:
+    every = random.choice(["1d", "2d", "daily", "1w", "weekly", "monthly", "P1D"])
+    fields: Fields = {"every": every}
+    if random.random() < 0.6:
+        night = now - now % DAY + random.randrange(5 * 60) * MINUTE
+        fields["start_at"] = to_text(night - random.randrange(3) * DAY)
+    return fields
+
+
+def _pattern(random: Random, _now: int, a_day: float) -> Fields:
+    time = f"{random.choice([0, 1, 2, 2, 3, 12]):02}:{random.choice([0, 30, 59]):02}"
+    if a_day >= 12:
+        when: Fields = {"hourly": {"minute": random.randrange(60)}}
+    else:
+        days = random.sample(_WEEKDAYS, random.randrange(1, 4))
+        when = random.choice(
+            [
+                {"daily": {"time": time}},
+                {"weekly": {"days": days, "time": time}},
+                {"monthly": {"day": random.choice([1, 15, 29, 31]), "time": time}},
+            ]
+        )
+    return when
+
+
+def _completion(random: Random, now: int, a_day: float) -> Fields:
+    return _elapsed(random, now, a_day) | {"anchor": "completion"}
+
+
+def _once(random: Random, now: int, _a_day: float) -> Fields:
+    away = random.choice([-HOUR, 5 * SECOND, MINUTE, HOUR, DAY])
+    when: Fields = random.choice(
+        [{"at": to_text(now + away)}, {"at": (now + away) // 1000}, {"after": "90m"}]
+    )
+    return when | ({"delete_after_run": True} if random.random() < 0.4 else {})
+
+
+_WHEN: dict[str, Callable[[Random, int, float], Fields]] = {
+    "cron": _cron,
+    "elapsed": _elapsed,
+    "calendar": _calendar,
+    "pattern": _pattern,
+    "completion": _completion,
+    "once": _once,
+}
+
+
+def _zone(random: Random, zones: Sequence[str]) -> Fields:
+    return {
+        "timezone": random.choice(zones),
+        "dst_gap": random.choice(["after", "after", "skip"]),
+        "dst_fold": random.choice(["once", "once", "twice"]),
+    }
+
+
+def _first_run(random: Random) -> Fields:
+    return {"first_run": "now"} if random.random() < 0.1 else {}
+
+
+def draw_target(random: Random) -> Fields:
+    targets: list[Fields] = [
+        {"task": "work"},
+        {"plugin": "echo"},
+        {"plugin": "echo", "command": "sync"},
+        {"plugin": "tide"},
+        {"prompt": "Check the queue"},
+        {"workflow_id": 7},
+        {"command": ["backup", "--all"]},
+        {"target": {"kind": "http", "method": "POST", "url": "https://example.org"}},
+    ]
+    return dict(random.choices(targets, [50, 10, 8, 6, 6, 6, 10, 4])[0])
+
+
+def draw_policies(random: Random, a_day: float) -> Fields:
+    """Each with some chance."""
+    apart = max(1, round(1440 / a_day))
+    offers: dict[str, list[Any]] = {
+        "catch_up": ["run_once", "skip", "run_all", "run_all"],
+        "grace": ["10s", "60s", "10m"],
+        "catch_up_window": ["5m", "1h", "2d"],
+        "max_catch_up_runs": [1, 3, 100],
+        "if_running": ["skip", "queue", "cancel", "allow"],
+        "queue_limit": [1, 2, 1000],
+        "max_retries": [0, 1, 2, 3, "endless"],
+        "retry_delay": ["10s", "30s", "4m"],
+        "retry_backoff": ["exponential", "fixed"],
+        "slot_preempts_retry": [True, False],
+        "on_exhausted": ["continue", "continue", "dead", "pause"],
+        "circuit_breaker": [
+            "off",
+            {"threshold": 2, "reset_after": "6m"},
+            {"threshold": 1, "reset_after": f"{apart}m", "name": "shared"},
+        ],
+        "max_consecutive_errors": [0, 3, 5],
+        "total_repeats": [0, 0, 5, 50],
+        "only_between": ["08:00-18:00", "22:00-04:30", "02:00-03:00"],
+        "not_on": [["saturday", "sunday"], [0, 3], ["2026-12-25"]],
+        "on_constraint": ["drop", "defer"],
+        "jitter": ["20s", "3m"],
+        "timeout": ["30s", "5m", "none"],
+        "execution": ["at_most_once", "at_least_once"],
+        "priority": [-1, 5],
+        "preset": ["ductile", "horsies", "agent", "pipelit"],
+    }
+    seldom = {"total_repeats", "only_between", "not_on", "priority", "preset", "catch_up_window"}
+    return {
+        field: random.choice(values)
+        for field, values in offers.items()
+        if random.random() < (0.1 if field in seldom else 0.25)
+    }
+
+
+NONSENSE: tuple[Fields, ...] = (
+    {"cron": "61 * * * *", "task": "work"},
+    {"cron": "0 0 30 2 *", "task": "work"},
+    {"every": "5m", "cron": "* * * * *", "task": "work"},
+    {"every": "5m"},
+    {"every": "5m", "task": "work", "command": ["true"]},
+    {"every": "5m", "task": "work", "max_retries": "many"},
+    {"every": "5m", "task": "work", "max_retires": 3},
+    {"every": "5m", "task": "work", "queue": "nowhere"},
+    {"every": "5m", "task": "work", "execution": "at_most_once", "max_retries": 2},
+    {"every": "5m", "task": "work", "delete_after_run": True},
+    {"every": "5m", "task": "work", "first_run": "match"},
+    {"at": "2026-11-16T08:00:00Z", "task": "work", "total_repeats": 3},
+    {"every": "5m", "task": "work", "max_outstanding_polls": 2},
+    {"every": "5m", "task": "work", "payload": [1]},
+    {"every": "5m", "task": "work", "payload": {"x": "\x00"}},
+    {"every": "5m", "task": "work", "payload": {"x": {1: 2}}},
+    {"every": "5m", "task": "work", "tags": "nightly"},
+    {"every": "5m", "task": "work", "tags": ["a", "a"]},
+    {"every": "5m", "task": "work", "enabled": "yes"},
+    {"every": "5m", "task": "work", "jitter": "soon", "name": ""},
+    {"every": "5m", "task": "work", "name": "n" * 300},
+    {"every": "5m", "task": "work", "description": "a\x07b"},
+    {"every": "5m", "task": "work", "preset": "sixth"},
+    {"every": "5m", "task": "work", "circuit_breaker": {"threshold": 0, "reset_after": "-1"}},
+    {"every": "5m", "task": "work", "circuit_breaker": 3},
+    {"every": "5m", "task": "work", "timeout": "60s", "timeout_seconds": 60},
+    {"every": "5m", "task": "work", "key": "42"},
+    {"every": "5m", "task": "work", "key": " blank "},
+    {"every": "5m", "task": "work", "timezone": "Mars/Olympus"},
+    {"cron": "0 3 * * *", "task": "work", "only_between": "08:00-09:00"},
+    {"every": "5m", "command": []},
+    {"every": "5m", "command": ["true", 1]},
+    {"every": "5m", "command": ["true"], "payload": {"x": "y" * 140_000}},
+    {"every": "5m", "workflow_id": "seven"},
+    {"every": "5m", "plugin": "a/b"},
+    {"every": "5m", "task": "work", "model": "small"},
+    {"every": "5m", "target": {"kind": "odd"}},
+    {"every": "5m", "target": {"kind": "task", "task": "work"}, "task": "work"},
+)
+"""What is refused, whoever writes it."""

@@ -1,0 +1,76 @@
+"""Profile: how large, how long and how rough a world is, as its seed says."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import NamedTuple
+
+from quarterjack.rules import Limits
+from quarterjack.times.instants import DAY, HOUR, SECOND, read_instant
+
+_FIRST_DAY = read_instant("2026-01-01T00:00:00Z", "start")
+_CHANGES = ("2026-03-08", "2026-03-29", "2026-04-05", "2026-04-24", "2026-10-25", "2026-11-01")
+"""Days on which clocks change somewhere."""
+
+
+class Profile(NamedTuple):
+    seed: int
+    start: int
+    lasts: int
+    heals_for: int
+    hosts: int
+    schedules: int
+    a_day: float
+    """How often all schedules together fire, about."""
+    faults_every: int
+    people_every: int
+    hints_kept: float
+    """Which part of the hints reaches other nodes."""
+    latency: int
+    """How long a verb may take."""
+    is_one_host: bool
+    """All nodes share the clock of the database, as on SQLite."""
+    limits: Limits
+    lease: int
+    skips: bool = True
+    """Looks that cannot see a change are skipped."""
+
+    @property
+    def until(self) -> int:
+        return self.start + self.lasts
+
+
+def draw_profile(seed: int, *, days: float | None = None) -> Profile:
+    """Most worlds last for most of a year; some for a day, and are dense. Or as long as is said."""
+    random = Random(f"{seed}/profile")
+    is_dense = random.random() < 0.25
+    length = days or (random.uniform(0.5, 1.5) if is_dense else random.uniform(200, 365))
+    firings = random.uniform(2000, 4000) if is_dense else 10_000 * length / 365
+    if days is not None:
+        firings = 150 * days
+    start = _FIRST_DAY + int(random.uniform(0, 400)) * DAY + int(random.uniform(0, DAY))
+    if length < 30 and random.random() < 0.5:
+        day = read_instant(f"{random.choice(_CHANGES)}T00:00:00Z", "start")
+        start = day - int(random.uniform(0, length) * DAY)
+    roughness = random.choice([0.2, 1, 1, 3])
+    limits = Limits()
+    if length < 2 and random.random() < 0.5:
+        clamp = random.choice([5_000, 60_000, 60_000])
+        limits = random.choice([Limits(1000, 5, 5, 5000, clamp, 10), Limits(60, 0, 2, 0, clamp)])
+    hosts = random.choice([1, 2, 2, 3, 3, 4, 5] if length < 30 else [1, 1, 1, 2, 2, 3, 5])
+    return Profile(
+        seed,
+        start,
+        int(length * DAY),
+        heals_for=3 * HOUR,
+        hosts=hosts,
+        schedules=random.randint(5, 50) if is_dense else random.randint(5, 30),
+        a_day=firings / length,
+        faults_every=int(length * DAY / (firings / 20) / roughness),
+        people_every=int(length * DAY / random.uniform(100, 300)),
+        hints_kept=random.choice([0, 0.05, 0.05, 0.3]),
+        latency=random.choice([0, 0, 0, 5_000, 100_000]),
+        is_one_host=random.random() < 0.4,
+        limits=limits,
+        lease=random.choice([10, 60, 60] if length < 30 else [60, 300, 300]) * SECOND,
+    )

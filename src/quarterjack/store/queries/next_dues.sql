@@ -1,0 +1,6 @@
+-- When there is something to do for whoever plans, works, rescues or tells.
+select
+    (select min(wake_at) from schedules where wake_at is not null),
+    (select min(ready_at) from runs where state = 'queued'),
+    (select min(lease_until) from runs where state = 'running'),
+    (select min(at) from outbox where sent_at is null)

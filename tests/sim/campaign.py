@@ -1,0 +1,162 @@
+"""Campaigns: many seeds, judged, with figures; one seed with its story; and the planted bugs."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+from quarterjack.sim.loop import NeverAtRest
+from quarterjack.sim.profile import draw_profile
+from quarterjack.sim.world import World
+from sim.checker import Judge, Violation
+from sim.journal import keep_journal
+from sim.planted import BUGS
+from sim.story import told
+
+YEAR = 365.25 * 86400 * 10**6
+WEEK = 7.0
+
+
+class Verdict(NamedTuple):
+    """What one seed came to."""
+
+    seed: int
+    lived: int
+    firings: int
+    slots: int
+    faults: Counter[str]
+    verbs: int
+    hash: str
+    violations: list[Violation]
+    stories: list[str]
+
+
+def judged(seed: int, days: float | None = None, *, tells: int = 3) -> Verdict:
+    """Live one world, and judge it."""
+    log = logging.getLogger("quarterjack")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    world = World(draw_profile(seed, days=days))
+    keep_journal(world)
+    restless: list[Violation] = []
+    try:
+        try:
+            world.live()
+        except NeverAtRest as error:
+            restless.append(Violation("C11", str(error)))
+        judge = Judge(world)
+        violations = restless or judge.violations()
+        return Verdict(
+            seed,
+            world.profile.lasts + world.profile.heals_for,
+            len(judge.lives.runs),
+            judge.slots_judged,
+            Counter({str(fault): count for fault, count in world.faults.counts.items()}),
+            len(world.record.moments),
+            world.record.hash,
+            violations,
+            [told(judge, each) for each in violations[:tells]],
+        )
+    finally:
+        world.close()
+        log.setLevel(level)
+
+
+def replay(seed: int, days: float | None) -> str:
+    length = "" if days is None else f" DAYS={days:g}"
+    return f"make sim-seed SEED={seed}{length}"
+
+
+def found_by(bug: str, seeds: Iterable[int]) -> Verdict | None:
+    """The first seed that notices a planted bug."""
+    with BUGS[bug]():
+        for seed in seeds:
+            verdict = judged(seed, WEEK, tells=1)
+            if verdict.violations:
+                return verdict
+    return None
+
+
+def sum_up(verdicts: Iterable[Verdict], days: float | None, seconds: float) -> bool:
+    """Print what came of many seeds; did nothing go wrong?"""
+    found = list(verdicts)
+    faults = sum((each.faults for each in found), Counter[str]())
+    guilty = [each for each in found if each.violations]
+    print(f"seeds                  {len(found):>12,}   ({seconds:.0f} s)")
+    print(f"simulated years        {sum(each.lived for each in found) / YEAR:>12,.1f}")
+    print(f"firings judged         {sum(each.firings for each in found):>12,}")
+    print(f"slots judged           {sum(each.slots for each in found):>12,}")
+    print(f"store verbs            {sum(each.verbs for each in found):>12,}")
+    print(f"faults                 {faults.total():>12,}")
+    for fault, count in faults.most_common():
+        print(f"  {fault:<34} {count:>9,}")
+    print(f"violations             {sum(len(each.violations) for each in guilty):>12,}")
+    for each in guilty:
+        print(f"\nseed {each.seed}: {len(each.violations)} violations; {replay(each.seed, days)}")
+        print("\n".join(each.stories))
+    return not guilty
+
+
+def run_many(seeds: int, first: int, days: float | None, processes: int) -> bool:
+    began = time.perf_counter()
+    wanted = range(first, first + seeds)
+    live = partial(judged, days=days)
+    if processes == 1:
+        verdicts = [live(seed) for seed in wanted]
+    else:
+        with ProcessPoolExecutor(processes) as pool:
+            verdicts = list(pool.map(live, wanted))
+    return sum_up(verdicts, days, time.perf_counter() - began)
+
+
+def run_one(seed: int, days: float | None) -> bool:
+    verdict = judged(seed, days, tells=20)
+    print(draw_profile(seed, days=days))
+    print(f"log hash {verdict.hash}")
+    return sum_up([verdict], days, 0)
+
+
+def run_selftest(seeds: int) -> bool:
+    """Every planted bug is noticed."""
+    missed = 0
+    with ProcessPoolExecutor(2) as pool:
+        looking = {bug: pool.submit(found_by, bug, range(1, seeds + 1)) for bug in BUGS}
+        for bug, search in looking.items():
+            verdict = search.result()
+            missed += verdict is None
+            if verdict is None:
+                print(f"{bug:<44} NOT FOUND by {seeds} seeds")
+            else:
+                rule, what = verdict.violations[0][:2]
+                print(f"{bug:<44} seed {verdict.seed:>2}   {rule}: {what}", flush=True)
+    print(f"{len(BUGS) - missed} of {len(BUGS)} planted bugs found")
+    return not missed
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--seeds", type=int, default=200, help="how many worlds")
+    arguments.add_argument("--first", type=int, default=1, help="the first seed")
+    arguments.add_argument("--seed", type=int, help="only this one, with its story")
+    arguments.add_argument("--days", type=float, help="how long each world lasts")
+    arguments.add_argument("--processes", type=int, default=2)
+    arguments.add_argument("--selftest", action="store_true", help="look for the planted bugs")
+    options = arguments.parse_args()
+    if options.selftest:
+        fine = run_selftest(options.seeds)
+    elif options.seed is not None:
+        fine = run_one(options.seed, options.days)
+    else:
+        fine = run_many(options.seeds, options.first, options.days, options.processes)
+    sys.exit(not fine)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Journal: every change of every row that matters, written by the database itself, and from it the
+lives of schedules, runs and gates."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from quarterjack.sim.world import World
+
+_TABLES = {
+    "runs": (
+        "schedule_id", "number", "kind", "slot", "ready_at", "scope", "gate", "version", "request",
+        "state", "reason", "attempt", "failures", "losses", "worker", "started_at", "lease_until",
+        "finished_at", "cancel",
+    ),
+    "schedules": (
+        "id", "created_at", "anchor_at", "cursor", "version", "status", "status_reason",
+        "paused_until", "planned_count", "run_count", "error_count", "consecutive_errors",
+        "current_repeat", "last_fired_at", "backfill", "deleted_at",
+    ),
+    "passed": ("schedule_id", "first", "last", "count", "reason"),
+    "gates": ("key", "state", "failures", "until", "probe"),
+}  # fmt: skip
+
+
+class RunRow(NamedTuple):
+    moment: int
+    schedule_id: int
+    number: int
+    kind: str
+    slot: int
+    ready_at: int
+    scope: str
+    gate: str | None
+    version: int
+    request: int
+    state: str
+    reason: str | None
+    attempt: int
+    failures: int
+    losses: int
+    worker: str | None
+    started_at: int | None
+    lease_until: int | None
+    finished_at: int | None
+    cancel: str | None
+
+    @property
+    def id(self) -> str:
+        return f"{self.schedule_id}-{self.number}"
+
+
+class ScheduleRow(NamedTuple):
+    moment: int
+    id: int
+    created_at: int
+    anchor_at: int
+    cursor: int
+    version: int
+    status: str
+    status_reason: str | None
+    paused_until: int | None
+    planned_count: int
+    run_count: int
+    error_count: int
+    consecutive_errors: int
+    current_repeat: int
+    last_fired_at: int | None
+    backfill: str | None
+    deleted_at: int | None
+
+
+class PassedRow(NamedTuple):
+    moment: int
+    schedule_id: int
+    first: int
+    last: int
+    count: int  # type: ignore[assignment]
+    reason: str
+
+
+class GateRow(NamedTuple):
+    moment: int
+    key: str
+    state: str
+    failures: int
+    until: int | None
+    probe: str | None
+
+
+def keep_journal(world: World) -> None:
+    """From now on every change is written down, with the moment at which it was made."""
+    connection = world.connection
+
+    def moment(*_: Any) -> int:
+        return len(world.record.moments)
+
+    connection.create_scalar_function("moment", moment, 0)
+    for table, columns in _TABLES.items():
+        named = ", ".join(columns)
+        connection.execute(f"create temp table {table}_log (moment, {named})")
+        for event in ("insert", "update"):
+            values = ", ".join(f"new.{column}" for column in columns)
+            connection.execute(
+                f"create temp trigger {table}_{event} after {event} on main.{table} begin "
+                f"insert into {table}_log values (moment(), {values}); end"
+            )
+
+
+class Lives:
+    """What the journal tells of each run, schedule, row of passed slots, and gate."""
+
+    def __init__(self, world: World) -> None:
+        def rows(table: str) -> list[tuple[object, ...]]:
+            return world.connection.execute(f"select * from temp.{table}_log").fetchall()
+
+        self.runs: dict[str, list[RunRow]] = defaultdict(list)
+        for row in map(RunRow._make, rows("runs")):
+            self.runs[row.id].append(row)
+        self.schedules: dict[int, list[ScheduleRow]] = defaultdict(list)
+        for each in map(ScheduleRow._make, rows("schedules")):
+            self.schedules[each.id].append(each)
+        self.passed: dict[int, list[PassedRow]] = defaultdict(list)
+        for passed in map(PassedRow._make, rows("passed")):
+            self.passed[passed.schedule_id].append(passed)
+        self.gates: dict[str, list[GateRow]] = defaultdict(list)
+        for gate in map(GateRow._make, rows("gates")):
+            self.gates[gate.key].append(gate)
+        self.runs_of: dict[int, list[list[RunRow]]] = defaultdict(list)
+        for life in self.runs.values():
+            self.runs_of[life[0].schedule_id].append(life)

@@ -1,0 +1,216 @@
+"""Planted bugs: each breaks one promise of the engine, and the simulator has to notice.
+
+Each takes the place of one function while it is planted; the rest of the engine is as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+from quarterjack.engine.rescuer import Rescuer
+from quarterjack.rules import Plan, Reason, Run, State, operations
+from quarterjack.rules.catch_up import Due
+from quarterjack.rules.draft import Commons, Draft
+from quarterjack.rules.model import PassedOver
+from quarterjack.rules.retry import Retry
+from quarterjack.store import facts, verbs
+from quarterjack.store.contract import Store
+from quarterjack.store.rows import run_of
+from quarterjack.store.steps import Ask, Many, Steps
+from quarterjack.store.values import Claimed, Rescued, Settled
+
+planning: Any = import_module("quarterjack.rules.plan")
+"""The module: `rules.plan` itself is its function."""
+Plant = Callable[[], Any]
+
+
+def _named(name: str, function: Any) -> Any:
+    """The world notes verbs by their names."""
+    function.__name__ = name
+    return function
+
+
+def settlement_not_fenced() -> Any:
+    def settle(specifications: Any, worker: str, outcomes: Any, decide: Any, now: int) -> Any:
+        schedules = yield from verbs._schedules_of([run for run, _ in outcomes], specifications)
+        settled = yield from verbs._settle(specifications, outcomes, schedules, decide, now)
+        return Settled(settled[0], [], *settled[1:])
+
+    return patch.object(verbs, "settle_runs", _named("settle_runs", settle))
+
+
+def settlement_fenced_by_worker_only() -> Any:
+    def settle(specifications: Any, worker: str, outcomes: Any, decide: Any, now: int) -> Any:
+        schedules = yield from verbs._schedules_of([run for run, _ in outcomes], specifications)
+        wanted = [(run.schedule_id, run.number) for run, _ in outcomes]
+        rows = yield Ask("runs_by_ids", (wanted,))
+        held = {run.id: run for run in map(run_of, rows) if run.worker == worker}
+        mine = [
+            (held[run.id], outcome)
+            for run, outcome in outcomes
+            if run.id in held and held[run.id].state is State.RUNNING
+        ]
+        fenced = [run for run, _ in outcomes if run.id not in {each.id for each, _ in mine}]
+        settled = yield from verbs._settle(specifications, mine, schedules, decide, now)
+        return Settled(settled[0], fenced, *settled[1:])
+
+    return patch.object(verbs, "settle_runs", _named("settle_runs", settle))
+
+
+def claim_as_read_then_write() -> Any:
+    def read(queues: Sequence[str], seats: int, now: int) -> Steps[list[Any]]:
+        found: list[Any] = []
+        for priority, queue in (yield from verbs._levels(queues)):
+            if seats > len(found):
+                found += yield Ask("ready_runs", (queue, priority, now, seats - len(found)))
+        return found
+
+    def write(known: Any, worker: str, rows: Any, lease_until: int, now: int) -> Steps[Claimed]:
+        started = [(row[15] + 1, worker, now, lease_until, row[0], row[1]) for row in rows]
+        if started:
+            yield Many("start_runs", started)
+        claims = yield from verbs._claims(rows, known, worker, lease_until, now)
+        return Claimed(claims, None)
+
+    async def claim(
+        self: Any, worker: str, queues: Any, seats: int, lease_until: int, now: int
+    ) -> Any:
+        rows = await self._do(read, queues, seats, now)
+        return await self._do(
+            _named("claim_runs", write), self._known, worker, rows, lease_until, now
+        )
+
+    return patch.object(Store, "claim_runs", claim)
+
+
+def overlap_that_ignores_queued_runs() -> Any:
+    real = facts._runs
+
+    def runs(statement: str, scopes: Any) -> Steps[list[Run]]:
+        found = yield from real(statement, scopes)
+        if statement == "open_runs":
+            found = [run for run in found if run.state is not State.QUEUED]
+        return found
+
+    return patch.object(facts, "_runs", runs)
+
+
+def retry_off_by_one() -> Any:
+    def allows(self: Retry, failures: int) -> bool:
+        return self.retries_max is None or failures <= self.retries_max + 1
+
+    return patch.object(Retry, "allows", allows)
+
+
+def no_rescuer() -> Any:
+    async def rescue(*_: Any) -> Rescued:
+        return Rescued([], None, None)
+
+    return patch.object(Store, "rescue_runs", rescue)
+
+
+def cursor_moved_in_a_transaction_of_its_own() -> Any:
+    def without_runs(later: list[Any], known: Any, now: int, limit: int, decide: Any) -> Steps[Any]:
+        """All steps of planning but the one that adds runs."""
+        steps = verbs.plan_due(known, now, limit, decide)
+        step = next(steps)
+        while True:
+            if isinstance(step, Many) and step.statement == "add_runs":
+                later += step.rows
+                rows: list[Any] = []
+            else:
+                rows = yield step
+            try:
+                step = steps.send(rows)
+            except StopIteration as end:
+                return end.value
+
+    def add(rows: Any) -> Steps[None]:
+        yield Many("add_runs", rows)
+
+    async def in_two(self: Any, now: int, limit: int, decide: Any) -> Any:
+        later: list[Any] = []
+        planned = await self._do(
+            _named("plan_due", without_runs), later, self._known, now, limit, decide
+        )
+        if later:
+            await self._do(add, later)
+        return planned
+
+    return patch.object(Store, "plan_due", in_two)
+
+
+def catch_up_that_counts_a_slot_twice() -> Any:
+    real = Due.row
+
+    def row(self: Due, low: int, high: int, reason: Reason) -> list[PassedOver]:
+        return [each._replace(count=each.count + 1) for each in real(self, low, high, reason)]
+
+    return patch.object(Due, "row", row)
+
+
+def two_half_open_probes() -> Any:
+    def passed_by(gate: Any, run: Run, now: int) -> Any:
+        """It becomes the probe, and so does the next one."""
+        return gate
+
+    return patch.object(planning, "passed_by", passed_by)
+
+
+def held_run_never_released() -> Any:
+    return patch.object(planning, "_release", lambda _: None)
+
+
+def pause_that_lets_a_queued_run_start() -> Any:
+    real = Draft.close_waiting
+
+    def close_waiting(self: Draft, reason: Reason) -> None:
+        if reason is not Reason.PAUSED:
+            real(self, reason)
+
+    return patch.object(Draft, "close_waiting", close_waiting)
+
+
+def edit_that_drops_the_slots_before_it() -> Any:
+    real = operations.edit
+
+    def edit(given: Any, specification: Any, now: int) -> Any:
+        def nothing(given: Any, now: int) -> tuple[Commons, Plan]:
+            return Commons(given, now), Plan(given.schedules[0])
+
+        with patch.object(operations, "_up_to_now", nothing):
+            return real(given, specification, now)
+
+    return patch("quarterjack.rules.edit", edit)
+
+
+def lease_judged_by_a_local_clock() -> Any:
+    real = Rescuer.step
+
+    async def step(self: Any, _now: int) -> int | None:
+        return await real(self, self._worker._executor._clock.now())
+
+    return patch.object(Rescuer, "step", step)
+
+
+BUGS: dict[str, Plant] = {
+    function.__name__.replace("_", " "): function
+    for function in (
+        settlement_not_fenced,
+        settlement_fenced_by_worker_only,
+        claim_as_read_then_write,
+        overlap_that_ignores_queued_runs,
+        retry_off_by_one,
+        no_rescuer,
+        cursor_moved_in_a_transaction_of_its_own,
+        catch_up_that_counts_a_slot_twice,
+        two_half_open_probes,
+        held_run_never_released,
+        pause_that_lets_a_queued_run_start,
+        edit_that_drops_the_slots_before_it,
+        lease_judged_by_a_local_clock,
+    )
+}

@@ -1,0 +1,44 @@
+"""A part of the campaign (`make sim`) in every run of the suite, and of its search for planted
+bugs. It is run without measuring coverage, which would take most of its time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from sim.campaign import WEEK, Verdict, found_by, judged, replay
+from sim.planted import BUGS
+
+WEEKS = range(1, 25)
+LONG = range(1, 4)
+BUGS_EACH_DAY = 3
+
+
+def assert_all_kept(verdict: Verdict, days: float | None) -> None:
+    stories = "\n".join(verdict.stories)
+    assert not verdict.violations, f"{replay(verdict.seed, days)}\n{stories}"
+
+
+@pytest.mark.parametrize("seed", WEEKS)
+def test_a_week_of_faults_breaks_no_promise(seed: int):
+    assert_all_kept(judged(seed, WEEK), WEEK)
+
+
+@pytest.mark.parametrize("seed", LONG)
+def test_most_of_a_year_or_a_dense_day_breaks_no_promise(seed: int):
+    assert_all_kept(judged(seed), None)
+
+
+def todays_bugs() -> list[str]:
+    """All of them in turn; `make sim-selftest` looks for each."""
+    first = datetime.now(UTC).toordinal() * BUGS_EACH_DAY
+    names = list(BUGS)
+    return [names[(first + n) % len(names)] for n in range(BUGS_EACH_DAY)]
+
+
+@pytest.mark.parametrize("bug", todays_bugs())
+def test_a_planted_bug_is_noticed(bug: str):
+    verdict = found_by(bug, range(1, 51))
+
+    assert verdict is not None, f"50 seeds did not notice: {bug}"
