@@ -12,7 +12,7 @@ from typing import NamedTuple
 from quarterjack.sim.record import Line, Moment
 from quarterjack.sim.world import World
 from sim.journal import Lives, PassedRow, RunRow
-from sim.oracle import MINUTE, SECOND, Definition, duration_of
+from sim.oracle import MINUTE, SECOND, Definition
 from sim.tenures import History, Tenure, histories
 
 SLACK = 90 * SECOND
@@ -366,7 +366,7 @@ def _may_overlap(
 
 
 def retries_are_bounded(judge: Judge) -> Iterator[Violation]:
-    """As many as the policy says, and not before their delay."""
+    """As many as the policy says."""
     for life in judge.lives.runs.values():
         run, last = life[0], life[-1]
         history = judge.histories.get(run.schedule_id)
@@ -387,34 +387,6 @@ def retries_are_bounded(judge: Judge) -> Iterator[Violation]:
             yield Violation("retry", what, run.schedule_id, run.id)
         if last.losses > 5:
             yield Violation("retry", f"was lost {last.losses} times", run.schedule_id, run.id)
-        yield from _delays(judge, life, definition)
-
-
-def _delays(judge: Judge, life: list[RunRow], definition: Definition) -> Iterator[Violation]:
-    run = life[0]
-    interval = definition.interval
-    default = interval[0] if interval and interval[0] else None
-    if definition["retry_delay"] is not None:
-        default = duration_of(definition["retry_delay"])
-    elif interval is None:
-        default = 30 * SECOND
-    if default is None:
-        return
-    for before, after in itertools.pairwise(life):
-        if (
-            before.state == "running"
-            and after.state == "queued"
-            and after.failures > before.failures
-        ):
-            delay = default
-            if definition["retry_backoff"] == "exponential":
-                delay = min(default * 2 ** min(after.failures - 1, 8), default * 10)
-            ended = after.ready_at - delay
-            now = judge.moment(after.moment).now or 0
-            began = before.started_at or 0
-            if not began - 2 * SECOND <= ended <= now and not judge.record.disturbances:
-                what = f"is tried again {after.ready_at - now} after it failed, not {delay}"
-                yield Violation("retry", what, run.schedule_id, run.id)
 
 
 def history_is_true(judge: Judge) -> Iterator[Violation]:
