@@ -315,6 +315,16 @@ class TestRunsThatWaitForTheGate:
         assert world.states(once) == ["queued"]
         assert world.gates["echo/poll"].probe == f"{once}-0"
 
+    def test_others_of_its_scope_do_not_wake_it_while_the_gate_is_shut(self):
+        """It knows when to look; slots that are passed over meanwhile cost one step each."""
+        world, identity = tripped()
+        once = world.add(plugin="echo", at="2026-11-16T08:20:00Z")
+        world.come("08:20")
+        world.go("08:25")
+
+        assert [plan.schedule.id for plan in world.step()] == [identity]
+        assert world.schedules[once].wake_at == at("08:45")
+
     def test_while_another_run_is_the_probe_it_looks_again_each_minute(self):
         world = World()
         breaker = {"threshold": 1, "reset_after": "5m", "name": "mail"}

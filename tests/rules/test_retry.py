@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from quarterjack.errors import WrongState
@@ -147,6 +149,44 @@ def test_exhausted_may_pause_and_a_resume_goes_on():
     assert schedule.paused_by == "quarterjack"
     world.resume(identity)
     assert world.schedules[identity].status is Status.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "reason"),
+    [
+        ({"on_exhausted": "pause"}, Status.PAUSED, "exhausted"),
+        ({"on_exhausted": "dead"}, Status.DEAD, "exhausted"),
+        ({"max_consecutive_errors": 1}, Status.PAUSED, "consecutive_errors"),
+    ],
+)
+def test_slots_that_came_due_before_a_schedule_stopped_itself_have_its_reason(
+    fields: dict[str, Any], status: Status, reason: str
+):
+    """Found by the simulator: the planner had not come to them, and then never did."""
+    world, identity = started(**fields)
+    world.go("11:00")
+    world.end(f"{identity}-0", Ending.FAILED)
+
+    assert world.schedules[identity].status is status
+    assert world.rows(identity) == [(2, "skipped", reason)]
+    assert world.step() == []
+
+
+def test_a_one_shot_that_came_due_before_its_schedule_stopped_itself_is_not_passed_over():
+    world = World()
+    identity = world.add(at="2026-11-16T08:30:00Z", on_exhausted="pause")
+    world.go("08:30")
+    world.step()
+    world.claim()
+    world.edit(identity, at="2026-11-16T08:40:00Z")
+    world.go("08:40")
+    world.end(f"{identity}-0", Ending.FAILED)
+    assert world.schedules[identity].status is Status.PAUSED
+
+    world.resume(identity)
+    world.step()
+    assert world.rows(identity) == []
+    assert [run.slot for run in world.open(identity)] == [at("08:40")]
 
 
 def test_exhausted_may_just_go_on():

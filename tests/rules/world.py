@@ -6,7 +6,7 @@ Every promise that can be seen from outside is checked at each step, in the word
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from quarterjack import rules
@@ -194,6 +194,7 @@ class World:
         self._put_schedule(settlement.schedule)
         self._put_gates(decided.gates, decided.gate_changes)
         self._close_waiting(schedule.id, settlement.closes)
+        self._pass_over(schedule.id, settlement.passed)
         if settlement.wakes is not None:
             self._wake(settlement.wakes)
         return settlement
@@ -269,9 +270,7 @@ class World:
             assert run.id not in self.runs, "a number is given once"
             self.slots_planned.add(slot)
             self.runs[run.id] = run
-        for row in plan.passed:
-            assert row.first <= row.last <= self.now
-            self.passed[identity, row.first] = row
+        self._pass_over(identity, plan.passed)
         for run in (*plan.released, *plan.closed, *plan.cancelled):
             self._put(run)
         self._close_waiting(identity, plan.closes)
@@ -285,6 +284,11 @@ class World:
             self._delete(identity)
         count = len(self.open(identity))
         self.most_open[identity] = max(self.most_open.get(identity, 0), count)
+
+    def _pass_over(self, identity: int, rows: Sequence[PassedOver]) -> None:
+        for row in rows:
+            assert row.first <= row.last <= self.now
+            self.passed[identity, row.first] = row
 
     def _put(self, run: Run) -> None:
         before = self.runs[run.id]

@@ -292,6 +292,7 @@ class Settlement(NamedTuple):
     """Every run of the schedule that still waits is skipped, for this reason."""
     wakes: int | None = None
     """Another schedule that has something to release, by id."""
+    passed: Sequence[PassedOver] = ()
 
 
 class Settlements(NamedTuple):

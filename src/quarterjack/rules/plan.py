@@ -300,7 +300,7 @@ def _release(draft: Draft) -> int | None:
         ready: Sequence[Run] = in_line(draft.own_open_runs)
     else:
         head = next_in_line(draft.open_runs)
-        if head is not None:
+        if head is not None and _held_back(draft, head) is None:
             draft.wake(head.schedule_id)
         ready = [head] if head is not None and head.schedule_id == draft.schedule.id else []
     for run in ready:

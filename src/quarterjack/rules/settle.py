@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from quarterjack.errors import WrongState
-from quarterjack.rules.anchors import anchored_at
+from quarterjack.rules.anchors import anchored_at, slots_of
+from quarterjack.rules.catch_up import due_slots
 from quarterjack.rules.gate import SharedGates, held_until, judged
 from quarterjack.rules.model import (
     Attempt,
@@ -22,6 +23,7 @@ from quarterjack.rules.model import (
     GateState,
     Kind,
     Outcome,
+    PassedOver,
     Run,
     Schedule,
     Settlement,
@@ -229,13 +231,13 @@ def _end(
 ) -> Settlement:
     """The run is closed: what that means for its schedule, and whose turn it is."""
     closes: Reason | None = None
+    passed: Sequence[PassedOver] = ()
     if schedule.status is Status.ACTIVE:
         if run.kind is Kind.SLOT:
             schedule = _after_its_run(schedule, run, specification)
-        if schedule.status is Status.PAUSED:
-            closes = Reason.PAUSED
-        elif schedule.status is not Status.ACTIVE:
-            closes = Reason.INACTIVE
+        if schedule.status is not Status.ACTIVE:
+            closes = Reason.PAUSED if schedule.status is Status.PAUSED else Reason.INACTIVE
+            schedule, passed = _decided_up_to(schedule, now)
         elif _may_be_done(schedule):
             schedule = woken(schedule, now)
     wakes: int | None = None
@@ -245,7 +247,19 @@ def _end(
             wakes = head.schedule_id
         elif head is not None:
             schedule = woken(schedule, now)
-    return Settlement(run, schedule, None, closes, wakes)
+    return Settlement(run, schedule, None, closes, wakes, passed)
+
+
+def _decided_up_to(schedule: Schedule, now: int) -> tuple[Schedule, Sequence[PassedOver]]:
+    """It stops by itself: what came due before, and is not planned yet, is passed over for the same
+    reason. A one-shot fires when the schedule is resumed."""
+    if schedule.specification.once:
+        return schedule, ()
+    due, _ = due_slots(slots_of(schedule), schedule.cursor, now)
+    if due is None:
+        return schedule, ()
+    assert isinstance(schedule.status_reason, Reason)
+    return schedule._replace(cursor=now), due.row(due.first, due.newest, schedule.status_reason)
 
 
 def _may_be_done(schedule: Schedule) -> bool:

@@ -112,6 +112,8 @@ def of_settlements(decided: Settlements, before: Mapping[int, Schedule], now: in
             retrying.append(run.id)
         else:
             single.append(_ended(run, now))
+        if settled.passed:
+            single += [_passed(settled.schedule, row, now) for row in settled.passed]
         known = before.get(run.schedule_id)
         if known is not None and settled.schedule.status is not known.status:
             single.append(_status(settled.schedule, now))
