@@ -39,14 +39,16 @@ class Attempting:
     """An attempt under way."""
 
     __slots__ = (
-        "cause", "claim", "gives_up", "has_begun", "has_ended", "key", "outcome", "output", "run",
-        "task",
+        "cause", "claim", "gives_up", "has_begun", "has_ended", "key", "leased_at", "outcome",
+        "output", "run", "task",
     )  # fmt: skip
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.run = claim.run
         self.key = (claim.run.id, claim.run.attempt)
+        self.leased_at = claim.run.started_at or 0
+        """When it was claimed, or its lease was last renewed."""
         self.output = Output(claim.run)
         self.cause: Cause | None = None
         self.task: asyncio.Task[None]

@@ -17,33 +17,30 @@ class Renewer:
         self._store = store
         self._worker = worker
         self._seats = seats
-        self._next = 0
         self.asks_at_once = False
         """Somebody may want an attempt to stop."""
 
     @property
-    def is_busy(self) -> bool:
-        """Is there a lease to renew?"""
-        return bool(self._worker.held)
+    def due(self) -> int | None:
+        """When the oldest lease is to be renewed, and all others with it."""
+        leased = [attempting.leased_at for attempting in self._worker.held]
+        return min(leased) + self._seats.renewed_every if leased else None
 
     async def step(self, now: int) -> int | None:
-        held = self._worker.held
-        if not held:
-            self._next = 0
+        held, due = self._worker.held, self.due
+        if due is None:
             return None
-        # Never later than that: the clock may have been set back.
-        latest = now + self._seats.renewed_every
-        self._next = min(self._next or latest, latest)
         runs = [attempting.run for attempting in held]
         worker, asks, self.asks_at_once = self._seats.worker, self.asks_at_once, False
-        if now >= self._next:
+        if now >= due or now < due - self._seats.renewed_every:  # the clock was set back
             until = now + self._seats.lease
             self._heed(held, await self._store.renew_leases(worker, runs, until))
-            self._next = now + self._seats.renewed_every
+            for attempting in held:
+                attempting.leased_at = now
         elif asks:
             # Only looked at: a write would be noticed by other processes, which would look in turn.
             self._heed(held, await self._store.look_at_leases(worker, runs))
-        return self._next
+        return self.due
 
     def _heed(self, held: list[Attempting], leases: Leases) -> None:
         for attempting in held:

@@ -22,14 +22,14 @@ class Rescuer:
         self._worker = worker
         self._lease = seats.lease
         self._hint = hint
-        self._expected: int | None = None
+        self.expected: int | None = None
 
     async def step(self, now: int) -> int | None:
-        if self._expected is not None and now > self._expected + _LATE:
+        if self.expected is not None and now > self.expected + _LATE:
             # We slept longer than we meant to, or the store was away; and so perhaps it was for
             # those whose leases have lapsed meanwhile. They get the time to renew them.
-            self._expected = now + self._lease
-            return self._expected
+            self.expected = now + self._lease
+            return self.expected
         own = {(each.run.id, each.run.attempt) for each in self._worker.held}
         rescued = await self._store.rescue_runs(now, BATCH, rules.settle, own)
         for run in rescued.lost:
@@ -37,5 +37,5 @@ class Rescuer:
         if rescued.lost:
             for name in ("planner", "worker", "notifier"):
                 self._hint(name)
-        self._expected = now if len(rescued.lost) == BATCH else rescued.next_lease_end
-        return self._expected
+        self.expected = now if len(rescued.lost) == BATCH else rescued.next_lease_end
+        return self.expected
