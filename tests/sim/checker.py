@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from quarterjack.sim.faults import Fault
 from quarterjack.sim.record import Line, Moment
 from quarterjack.sim.world import World
 from sim.journal import Lives, PassedRow, RunRow
@@ -21,6 +22,7 @@ PROMPT = 2 * SECOND
 """So soon a slot is planned if nothing is wrong."""
 RECOVERY = 75 * SECOND
 """So long after a disturbance its effects may be felt: longer than from one look to the next."""
+CLOCKS = {"healed", str(Fault.CLOCK), str(Fault.STROBE)}
 OPEN = {"held", "queued", "running"}
 WAITING = {"held", "queued"}
 
@@ -35,7 +37,7 @@ MAY_BE_PASSED_OVER_IF: dict[str, Callable[[Definition], bool]] = {
     "repeats": lambda d: d["total_repeats"] > 0,
     "consecutive_errors": lambda d: d["max_consecutive_errors"] > 0,
     "exhausted": lambda d: d["on_exhausted"] in ("dead", "pause"),
-    "coalesced": lambda d: d["catch_up"] == "run_once",
+    "coalesced": lambda d: d["catch_up"] in ("run_once", "skip"),
     "grace": lambda d: d["catch_up"] == "skip",
     "max_catch_up_runs": lambda d: d["catch_up"] == "run_all",
     "catch_up_window": lambda d: d["catch_up_window"] is not None and d["catch_up"] != "skip",
@@ -78,6 +80,9 @@ class Judge:
         self._disturbed = _merged(
             [(each.since, each.until + RECOVERY) for each in self.record.disturbances]
         )
+        self._set = _merged(
+            [(each.since, each.until) for each in self.record.disturbances if each.kind in CLOCKS]
+        )
         self.slots_judged = 0
 
     def moment(self, number: int) -> Moment:
@@ -85,13 +90,22 @@ class Judge:
 
     def is_disturbed(self, low: int, high: int) -> bool:
         """Was anything wrong between these instants of the world's own time?"""
-        place = bisect_right(self._disturbed, (high, float("inf")))
-        return place > 0 and self._disturbed[place - 1][1] >= low
+        return _meets(self._disturbed, low, high)
+
+    def was_set(self, low: int, high: int) -> bool:
+        """Was the clock of all set between them? Then a verb may have been told what it showed
+        before."""
+        return _meets(self._set, low, high)
 
     def violations(self) -> list[Violation]:
         found = [each for rule in RULES for each in rule(self)]
         found += [Violation("accident", each) for each in self.world.loop.accidents]
         return found
+
+
+def _meets(spans: list[tuple[int, int]], low: int, high: int) -> bool:
+    place = bisect_right(spans, (high, float("inf")))
+    return place > 0 and spans[place - 1][1] >= low
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -278,7 +292,8 @@ def _claimed(
     judge: Judge, before: RunRow, after: RunRow, moment: Moment, where: tuple[int, str, int]
 ) -> Iterator[Violation]:
     now = moment.now or 0
-    if now < before.ready_at or (before.kind == "slot" and now < before.slot):
+    is_first = before.kind == "slot" and before.attempt == 0
+    if now < before.ready_at or (is_first and now < before.slot):
         yield Violation("C4", f"was claimed at {now}, and is ready at {before.ready_at}", *where)
     if after.attempt != before.attempt + 1:
         yield Violation("C10", f"attempt {before.attempt} became {after.attempt}", *where)
@@ -302,7 +317,8 @@ def _settled(
         if moment.place != before.worker:
             yield Violation("C10", f"{before.worker}'s was settled by {moment.place}", *where)
     elif moment.verb == "rescue_runs":
-        if now < lease_until or moment.clock < lease_until - SECOND:
+        shown = now if judge.was_set(moment.at - 60 * SECOND, moment.at) else moment.clock
+        if now < lease_until or shown < lease_until - SECOND:
             yield Violation("C3", f"was taken at {now}, its lease ends {lease_until}", *where)
         if not judge.is_disturbed(moment.at - judge.world.profile.lease - RECOVERY, moment.at):
             yield Violation("C3", f"{before.worker} lost it, and nothing was wrong", *where)
@@ -387,6 +403,27 @@ def retries_are_bounded(judge: Judge) -> Iterator[Violation]:
             yield Violation("retry", what, run.schedule_id, run.id)
         if last.losses > 5:
             yield Violation("retry", f"was lost {last.losses} times", run.schedule_id, run.id)
+
+
+def retries_wait_as_long_as_they_should(judge: Judge) -> Iterator[Violation]:
+    """From the end of the failure, by the policy that the run was planned with."""
+    ended = judge.world.connection.execute(
+        "select schedule_id, number, attempt, finished_at from attempts"
+    )
+    ends = {(f"{row[0]}-{row[1]}", row[2]): row[3] for row in ended}
+    for life in judge.lives.runs.values():
+        history = judge.histories.get(life[0].schedule_id)
+        for before, after in itertools.pairwise(life):
+            end = ends.get((before.id, before.attempt))
+            again = after.state in WAITING and after.failures > before.failures
+            if history is None or end is None or not again:
+                continue
+            waits = history.definition(before.version).retry_wait(after.failures)
+            if after.ready_at - end != waits:
+                told = (
+                    f"waits {(after.ready_at - end) / SECOND:g} s to retry, not {waits / SECOND:g}"
+                )
+                yield Violation("retry", told, before.schedule_id, before.id)
 
 
 def history_is_true(judge: Judge) -> Iterator[Violation]:
@@ -489,6 +526,7 @@ RULES: tuple[Callable[[Judge], Iterator[Violation]], ...] = (
     attempts_follow_each_other,
     work_does_not_overlap,
     retries_are_bounded,
+    retries_wait_as_long_as_they_should,
     history_is_true,
     breakers_let_one_probe_through,
     the_world_recovers,

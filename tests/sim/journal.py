@@ -92,6 +92,7 @@ class GateRow(NamedTuple):
 def keep_journal(world: World) -> None:
     """From now on every change is written down, with the moment at which it was made."""
     connection = world.connection
+    connection.pragma("temp_store", "memory")
 
     def moment(*_: Any) -> int:
         return len(world.record.moments)

@@ -162,6 +162,16 @@ class Definition:
         """From a resume on."""
         return self.interval is not None and (self.completion or "start_at" not in self.whole)
 
+    def retry_wait(self, failures: int) -> int:
+        """From the end of a failure, that of this number, until the next attempt is ready."""
+        delay = 30 * SECOND
+        if self["retry_delay"] is not None:
+            delay = duration_of(self["retry_delay"])
+        elif self.interval is not None:
+            elapsed, days = self.interval
+            delay = elapsed if days is None else (days or 30) * DAY
+        return delay if self["retry_backoff"] == "fixed" else delay * min(2 ** (failures - 1), 10)
+
     def plugin_command(self) -> str | None:
         if "plugin" not in self.said:
             return None

@@ -105,6 +105,10 @@ def retry_off_by_one() -> Any:
     return patch.object(Retry, "allows", allows)
 
 
+def retry_that_does_not_back_off() -> Any:
+    return patch.object(Retry, "delay_after", lambda self, _: self.delay)
+
+
 def no_rescuer() -> Any:
     async def rescue(*_: Any) -> Rescued:
         return Rescued([], None, None)
@@ -204,6 +208,7 @@ BUGS: dict[str, Plant] = {
         claim_as_read_then_write,
         overlap_that_ignores_queued_runs,
         retry_off_by_one,
+        retry_that_does_not_back_off,
         no_rescuer,
         cursor_moved_in_a_transaction_of_its_own,
         catch_up_that_counts_a_slot_twice,

@@ -45,15 +45,17 @@ class QuietWorld(World):
                 is_one_host=one_host,
                 limits=Limits(),
                 lease=10 * SECOND,
+                seats=6,
             )
         )
+        self.scripts: dict[int, Script] = {}
         keep_journal(self)
         self.begin()
         for fields in definitions:
             self.do(self.asking.create(fields))
 
     def script(self, call: Any) -> Script:
-        return Script(SECOND, End.SUCCEEDS)
+        return self.scripts.get(call.schedule_id, Script(SECOND, End.SUCCEEDS))
 
     def go_for(self, span: int) -> None:
         self.go(self.loop.instant + span)
@@ -226,6 +228,18 @@ def test_what_people_do_between_any_two_steps_is_no_matter(verb: str, step: int)
     assert START + HOUR in world.slots_of(judge, 1) or beside < 0 or verb == "delete"
     ran = [life[0] for life in judge.lives.runs_of[1] if life[0].slot == START + HOUR]
     assert beside < 0 or all(run.version == 1 for run in ran), "as it was defined then"
+
+
+def test_a_slot_that_is_due_in_the_moment_in_which_its_schedule_stops_itself_has_a_row():
+    """Found by seed 22: an attempt ran into its timeout at the very instant of the next slot."""
+    fields = {"every": "10m", "task": "work", "timeout": "10m", "on_exhausted": "pause"}
+    world = QuietWorld(fields)
+    world.scripts[1] = Script(HOUR, End.HANGS)
+    world.go_for(3 * HOUR)
+    judge = world.judged()
+
+    (row,) = judge.lives.passed[1]
+    assert (row.first, row.count, row.reason) == (START + 20 * MINUTE, 1, "exhausted")
 
 
 @pytest.mark.fault("F61")

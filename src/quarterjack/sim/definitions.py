@@ -18,7 +18,9 @@ ZONES: tuple[str, ...] = (
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 _CRONS: dict[str, float] = {
-    "*/{n} * * * *": 0,
+    "*/{n} * * * *": 1440,
+    "*/5 * * * *": 288,
+    "0,30 * * * *": 48,
     "{m} * * * *": 24,
     "{m} */2 * * *": 12,
     "{m} 9-17 * * MON-FRI": 6.4,
@@ -44,18 +46,12 @@ _CRONS: dict[str, float] = {
     "{m} {h} * * 5L": 0.033,
     "{m} {h} ? JAN-JUN 6": 0.07,
 }
-"""How often each of them fires in a day; 0 is as often as wanted."""
-
-
-def draw_definition(random: Random, now: int, zones: Sequence[str], *, a_day: float) -> Fields:
-    """A schedule that fires about so often; perhaps one that does not make sense."""
-    when = draw_when(random, now, zones, a_day=a_day)
-    return when | draw_target(random) | draw_policies(random, a_day)
+"""How often each of them fires in a day, at most."""
 
 
 def draw_when(random: Random, now: int, zones: Sequence[str], *, a_day: float) -> Fields:
-    """What names the slots, and all that stands beside it."""
-    kind = random.choices(list(_WHEN), [45, 20, 10, 12, 5, 8])[0]
+    """What names the slots, about so often, and all that stands beside it."""
+    kind = random.choices(list(_WHEN), [50, 20, 10, 12, 3, 5])[0]
     fields = _WHEN[kind](random, now, a_day) | (_zone(random, zones) if kind != "once" else {})
     if kind != "once" and random.random() < 0.12:
         fields["start_at"] = to_text(now + random.randrange(-3, 4) * HOUR)
@@ -65,20 +61,18 @@ def draw_when(random: Random, now: int, zones: Sequence[str], *, a_day: float) -
 
 
 def _cron(random: Random, _now: int, a_day: float) -> Fields:
-    fitting = [text for text, often in _CRONS.items() if a_day / 6 <= (often or a_day) <= a_day * 2]
-    text = random.choice(fitting or ["{m} {h} * * *"])
-    every = max(1, min(30, round(1440 / max(a_day, 1))))
-    text = text.format(
-        n=random.choice([n for n in (1, 2, 5, 10, 15, 30) if n >= every] or [30]),
-        m=random.choice([0, 0, 0, 0, 30, random.randrange(60)]),
-        h=random.choice([0, 2, 2, 2, 3, 12]),
+    fitting = [text for text, often in _CRONS.items() if a_day / 6 <= often <= a_day * 2]
+    text = random.choice(fitting or ["*/{n} * * * *"]).format(
+        n=random.choice([1, 2]),
+        m=random.choices([0, 30, random.randrange(60)], [12, 1, 1])[0],
+        h=random.choices([0, 2, 3, 12], [1, 6, 1, 1])[0],
     )
     fields: Fields = {"cron": text}
     if random.random() < 0.1 and not set(text) & set("/L#W?@ABCDEFGHIJMNOPRSTUV"):
         fields["dialect"] = "posix"
     if random.random() < 0.05:
         fields["first_run"] = "match"
-    if a_day > 1000 and random.random() < 0.3:
+    if a_day > 700 and random.random() < 0.1:
         return {"cron": f"*/{random.choice([20, 30])} * * * * *", "seconds": True}
     return fields
 
@@ -108,7 +102,8 @@ def _calendar(random: Random, now: int, _a_day: float) -> Fields:
 
 
 def _pattern(random: Random, _now: int, a_day: float) -> Fields:
-    time = f"{random.choice([0, 1, 2, 2, 3, 12]):02}:{random.choice([0, 30, 59]):02}"
+    hour = random.choices([0, 1, 2, 3, 12], [1, 1, 6, 1, 1])[0]
+    time = f"{hour:02}:{random.choices([0, 30, 59], [12, 1, 1])[0]:02}"
     if a_day >= 12:
         when: Fields = {"hourly": {"minute": random.randrange(60)}}
     else:
@@ -157,6 +152,11 @@ def _first_run(random: Random) -> Fields:
     return {"first_run": "now"} if random.random() < 0.1 else {}
 
 
+def draw_rest(random: Random, a_day: float) -> Fields:
+    """Of the definition of a schedule; perhaps it does not fit to when, and makes no sense."""
+    return draw_target(random) | draw_policies(random, a_day)
+
+
 def draw_target(random: Random) -> Fields:
     targets: list[Fields] = [
         {"task": "work"},
@@ -173,7 +173,7 @@ def draw_target(random: Random) -> Fields:
 
 def draw_policies(random: Random, a_day: float) -> Fields:
     """Each with some chance."""
-    apart = max(1, round(1440 / a_day))
+    apart = min(120, max(1, round(1440 / a_day)))
     offers: dict[str, list[Any]] = {
         "catch_up": ["run_once", "skip", "run_all", "run_all"],
         "grace": ["10s", "60s", "10m"],
@@ -202,7 +202,9 @@ def draw_policies(random: Random, a_day: float) -> Fields:
         "priority": [-1, 5],
         "preset": ["ductile", "horsies", "agent", "pipelit"],
     }
-    seldom = {"total_repeats", "only_between", "not_on", "priority", "preset", "catch_up_window"}
+    seldom = {
+        "total_repeats", "only_between", "not_on", "priority", "preset", "catch_up_window", "jitter"
+    }  # fmt: skip
     return {
         field: random.choice(values)
         for field, values in offers.items()

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 KINDS = ("task", "command", "plugin", "http", "prompt", "workflow")
 """The kinds of targets that nodes of a world know."""
-_SEATS = 6
 
 
 class Host:
@@ -71,7 +70,7 @@ class Host:
         await self._recovered(store)
         acting = ScriptedTarget(world.script, partial(world.note_work, place), self._die)
         manner = Manner(
-            Seats(place.name, count=_SEATS, lease=world.profile.lease),
+            Seats(place.name, count=world.profile.seats, lease=world.profile.lease),
             world.profile.limits,
             Retention(run_age=60 * DAY, run_count=500, event_age=DAY, output_age=DAY),
             zone_data=self.zone_data,

@@ -81,6 +81,8 @@ class SimulatedLoop:
         self._ahead: list[tuple[int, int, Turn]] = []
         self._asked = 0
         self._ended: list[Place] = []
+        self.before_time_passes: Callable[[], None] | None = None
+        """Called once, when all that happens at this instant has happened."""
         self.restless: str | None = None
         """Why the world cannot go on."""
         self.accidents: list[str] = []
@@ -92,14 +94,28 @@ class SimulatedLoop:
         try:
             while True:
                 self._take_turns()
+                if self.before_time_passes is not None:
+                    call, self.before_time_passes = self.before_time_passes, None
+                    call()
                 if not self._ahead or self._ahead[0][0] > until:
                     break
-                at, _, turn = heappop(self._ahead)
-                self.instant = max(at, self.instant)
-                self._ready.append(turn)
+                self._pass_time()
             self.instant = until
         finally:
             _set_running_loop(None)
+
+    def _pass_time(self) -> None:
+        """Up to what is next. What a place does at the same instant, it does together, as any event
+        loop lets it: six that end together are settled together."""
+        ahead = self._ahead
+        at, _, turn = heappop(ahead)
+        self.instant = max(at, self.instant)
+        self._ready.append(turn)
+        place = turn.context.get(_place)
+        while place is not None and ahead and ahead[0][0] == at:
+            if ahead[0][2].context.get(_place) is not place:
+                break
+            self._ready.append(heappop(ahead)[2])
 
     def start(self, doing: Coroutine[Any, Any, T], place: Place | None = None) -> asyncio.Task[T]:
         """Begin something in a place."""

@@ -13,13 +13,13 @@ from quarterjack.sim.definitions import (
     NONSENSE,
     ZONES,
     Fields,
-    draw_definition,
     draw_policies,
+    draw_rest,
     draw_target,
     draw_when,
 )
 from quarterjack.sim.record import Deed
-from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE
+from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 
 if TYPE_CHECKING:
     from quarterjack.sim.world import World
@@ -46,7 +46,9 @@ class People:
         self._random = random
         self._every = every
         self._a_day = a_day
-        self._zones = ["UTC", *random.sample(ZONES, 2)]
+        home, away = random.sample(ZONES, 2)
+        self._zones = ["UTC", *[home] * 5, away]
+        self._copied: list[Fields] = []
         self._is_over = False
 
     def begin(self) -> None:
@@ -60,13 +62,21 @@ class People:
         await self._ask("create", None, {"fields": fields}, lambda control: control.create(fields))
 
     def draw(self) -> Fields:
-        now = self._world.clock.now()
-        return draw_definition(self._random, now, self._zones, a_day=self._a_day)
+        return self._when(self._world.clock.now()) | draw_rest(self._random, self._a_day)
+
+    def _when(self, now: int) -> Fields:
+        """Most words about when are copied, as people do; so much is due at the same instants."""
+        random = self._random
+        if random.random() < len(self._copied) / 4:
+            return random.choice(self._copied)
+        when = draw_when(random, now, self._zones, a_day=self._a_day)
+        self._copied = [*self._copied[-2:], when]
+        return when
 
     def _wait(self) -> None:
         instant = self._world.loop.instant + int(self._random.expovariate(1 / self._every))
         if self._random.random() < 0.5:  # while many slots are about to be planned
-            beside = self._random.choice([0, 5, 20, 40, 1000]) * MILLISECOND
+            beside = self._random.choice([-1, 1, 5_000, 20_000, 40_000, SECOND])
             instant += HOUR // 2 - instant % (HOUR // 2) + beside
         self._world.loop.at(instant, self._come)
 
@@ -104,7 +114,8 @@ class People:
             return {"until": until}, lambda control: control.pause(which, until=until)
         if verb == "backfill":
             start = now - random.randrange(30 * 24) * HOUR
-            until = min(start + int(random.choice([0.1, 1, 3, 30]) * DAY), now + MINUTE)
+            span = min(random.choice([3, 30, 300]) / self._a_day, 30) * DAY
+            until = min(start + int(span), now + MINUTE)
             words = {"start": start, "until": until}
             return words, lambda control: control.backfill(which, start, until)
         return {}, lambda control: getattr(control, verb.replace(" ", "_"))(which)
@@ -116,9 +127,7 @@ class People:
             ["when", "policies", "target", "enabled", "nonsense"], [5, 5, 1, 1, 1]
         )
         if kind == ["when"]:
-            return {"start_at": None, "end_at": None} | draw_when(
-                random, now, self._zones, a_day=self._a_day
-            )
+            return {"start_at": None, "end_at": None} | self._when(now)
         if kind == ["policies"]:
             policies = draw_policies(random, self._a_day)
             return {field: value for field, value in policies.items() if field != "preset"}
@@ -126,7 +135,7 @@ class People:
             return draw_target(random)
         if kind == ["enabled"]:
             return {"enabled": random.random() < 0.5}
-        return random.choice(NONSENSE)
+        return random.choice([each for each in NONSENSE if len(each) > 1])
 
     async def _ask(
         self, verb: str, which: int | str | None, words: Fields, asking: Callable[[Control], Any]

@@ -32,6 +32,8 @@ class Profile(NamedTuple):
     """All nodes share the clock of the database, as on SQLite."""
     limits: Limits
     lease: int
+    seats: int
+    """Of each worker."""
     skips: bool = True
     """Looks that cannot see a change are skipped."""
 
@@ -43,34 +45,40 @@ class Profile(NamedTuple):
 def draw_profile(seed: int, *, days: float | None = None) -> Profile:
     """Most worlds last for most of a year; some for a day, and are dense. Or as long as is said."""
     random = Random(f"{seed}/profile")
-    is_dense = random.random() < 0.25
-    length = days or (random.uniform(0.5, 1.5) if is_dense else random.uniform(200, 365))
-    firings = random.uniform(2000, 4000) if is_dense else 10_000 * length / 365
-    if days is not None:
-        firings = 150 * days
-    start = _FIRST_DAY + int(random.uniform(0, 400)) * DAY + int(random.uniform(0, DAY))
-    if length < 30 and random.random() < 0.5:
-        day = read_instant(f"{random.choice(_CHANGES)}T00:00:00Z", "start")
-        start = day - int(random.uniform(0, length) * DAY)
-    roughness = random.choice([0.2, 1, 1, 3])
+    is_dense = random.random() < 0.3
+    length = days or (random.uniform(0.5, 1.5) if is_dense else random.uniform(200, 350))
+    is_long = length > 30
+    hosts = random.choice([1, 1, 1, 1, 1, 2, 3] if is_long else [1, 1, 2, 2, 3, 4, 5])
     limits = Limits()
-    if length < 2 and random.random() < 0.5:
-        clamp = random.choice([5_000, 60_000, 60_000])
+    if length < 2 and hosts < 4 and random.random() < 0.4:
+        clamp = random.choice([20_000, 60_000, 60_000])
         limits = random.choice([Limits(1000, 5, 5, 5000, clamp, 10), Limits(60, 0, 2, 0, clamp)])
-    hosts = random.choice([1, 2, 2, 3, 3, 4, 5] if length < 30 else [1, 1, 1, 2, 2, 3, 5])
+    a_day = random.uniform(15_000, 35_000) if is_dense else 30
+    roughness = random.choice([0.2, 1, 1, 3])
     return Profile(
         seed,
-        start,
+        _draw_start(random, length),
         int(length * DAY),
         heals_for=3 * HOUR,
         hosts=hosts,
-        schedules=random.randint(5, 50) if is_dense else random.randint(5, 30),
-        a_day=firings / length,
-        faults_every=int(length * DAY / (firings / 20) / roughness),
+        schedules=random.randint(20 if is_long else 5, 50),
+        a_day=a_day if days is None else 150,
+        faults_every=int(length * DAY / (200 if is_long else 50) / roughness),
         people_every=int(length * DAY / random.uniform(100, 300)),
-        hints_kept=random.choice([0, 0.05, 0.05, 0.3]),
-        latency=random.choice([0, 0, 0, 5_000, 100_000]),
+        hints_kept=random.choice([0, 0.02, 0.02, 0.1]),
+        latency=random.choice([0, 0, 0, 0, 0, 5_000, 100_000]) // hosts,
         is_one_host=random.random() < 0.4,
         limits=limits,
-        lease=random.choice([10, 60, 60] if length < 30 else [60, 300, 300]) * SECOND,
+        lease=random.choice([60, 300, 300] if is_long else [10, 60, 60, 60]) * SECOND,
+        seats=random.choice([3, 30, 30, 60]),
     )
+
+
+def _draw_start(random: Random, length: float) -> int:
+    """On any day; a short life often sees clocks change. Most begin at a full hour: what is created
+    then is due at full hours, and so at the same instants as much else."""
+    start = _FIRST_DAY + int(random.uniform(0, 400) * DAY)
+    if length < 30 and random.random() < 0.5:
+        day = read_instant(f"{random.choice(_CHANGES)}T00:00:00Z", "start")
+        start = day - int(random.uniform(0, length) * DAY)
+    return start - start % HOUR if random.random() < 0.8 else start

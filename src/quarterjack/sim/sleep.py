@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from quarterjack.engine.loop import Loop, Process, wakes_by
+from quarterjack.engine.loop import Loop, Process
 from quarterjack.sim.clock import SimulatedClock
 from quarterjack.sim.loop import Place, SimulatedLoop, Turn
 from quarterjack.store.contract import Store
-from quarterjack.times.instants import DAY, SECOND
+from quarterjack.times.instants import SECOND
 
 
 class Dues(NamedTuple):
@@ -35,9 +35,9 @@ class Bedroom(Protocol):
     """May looks be skipped?"""
     is_rationed: bool
     """Where something is rationed, even a look at nothing counts: it tells that nobody was away."""
-    is_long: bool
-    """In a long life those who tidy up do so once a day; nobody waits for them."""
-    sleepers: dict[Sleeper, None]
+    tidies_every: int
+    """Those who tidy up do so this often at most; nobody waits for them."""
+    sleepers: dict[tuple[Place, str], Sleeper]
 
     def dues(self) -> Dues: ...
 
@@ -50,11 +50,11 @@ class Sleeper(Loop):
     ) -> None:
         super().__init__(process, store, latest_look)
         self.place = place
+        self._bed = place, process.name
         self._world = world
         self._begun = 0
         self._wish: int | None = None
         self._alarm: Turn | None = None
-        self._must_look = False
         self.is_dormant = False
 
     async def rest(self, begun: int, wake: int | None) -> None:
@@ -64,22 +64,19 @@ class Sleeper(Loop):
         self.is_dormant = self._world.skips and self.process.name in _TOLD
         if not self.is_dormant:
             self._set_alarm(self.wake)
-        self._world.sleepers[self] = None
+        self._world.sleepers[self._bed] = self
         await self.hinted.wait()
-        self._world.sleepers.pop(self, None)
-        self.is_dormant, self._must_look, self.wake = False, False, None
+        self._world.sleepers.pop(self._bed, None)
+        self.is_dormant, self.wake = False, None
         if self._alarm is not None:
             self._alarm.cancel()
 
     def hint(self, by: int | None = None) -> None:
-        """One that would look in time anyway does so: that look can see what was hinted at."""
         if self.is_dormant:
-            self.wake = self._next_look()
-        if wakes_by(self.wake, by):
-            self._must_look = True
-            if self.is_dormant:
-                self.is_dormant = False
-                self._ring_by(self.wake or 0)
+            self.wake = self._awake_by()
+            due = self._due() if self.process.name == "renewer" else None
+            if due is not None:
+                self._ring_by(due)
         super().hint(by)
 
     def _set_alarm(self, instant: int) -> None:
@@ -104,18 +101,38 @@ class Sleeper(Loop):
             self.is_dormant = True
             if due is not None:
                 self._set_alarm(due)
+        elif self._was_sent_to_look():
+            self.is_dormant = True
+            self._set_alarm(self._next_look())
         else:
             self.hinted.set()
 
     def _may_skip(self) -> bool:
-        if self._must_look or not self._world.skips:
+        world, name = self._world, self.process.name
+        if not world.skips:
             return False
-        if self.is_dormant or self.wake == self._begun + self.latest_look:
-            return True
-        # Whatever a planner woke for, it finds out by looking; and it sends its worker to look.
-        ready_at = self._world.dues().worker
-        is_ready = ready_at is not None and ready_at <= self._world.clock.now()
-        return self.process.name == "planner" and not is_ready
+        if name == "planner":
+            # Whatever it woke for, it finds out by looking; and it sends its worker to look.
+            ready_at = world.dues().worker
+            return ready_at is None or ready_at > world.clock.now()
+        if name == "rescuer":
+            return self._expects_what_is()
+        return self.is_dormant or self.wake == self._begun + self.latest_look
+
+    def _was_sent_to_look(self) -> bool:
+        """Since it fell asleep, by a planner whose looks are skipped: then it looks with that one,
+        and not now."""
+        planner = self._world.sleepers.get((self.place, "planner"))
+        if self.process.name != "worker" or self.is_dormant:
+            return False
+        if planner is None or not planner.is_dormant:
+            return False
+        sent_at = planner._next_look() - self.latest_look
+        return self.wake != self._wish and self._begun < sent_at <= self._world.clock.now()
+
+    def _expects_what_is(self) -> bool:
+        """A rescuer remembers when the next lease ends: if that is so, looking changes nothing."""
+        return bool(self.process.expected == self._world.dues().rescuer)  # type: ignore[attr-defined]
 
     def _due(self) -> int | None:
         """The first instant at which it may find something to do, as things stand."""
@@ -123,17 +140,36 @@ class Sleeper(Loop):
 
     def reconsider(self) -> None:
         """Somebody wrote: it may have to look sooner, but not before its next look."""
-        due = self._due() if self.is_dormant and self.process.name in _LOOKING else None
-        if due is None:
+        name = self.process.name
+        if name not in _LOOKING or not (self.is_dormant or name == "worker"):
             return
-        self._ring_by(max(due, self._next_look()))
+        look, due = self._next_look(), self._due()
+        if self.is_dormant and self._awake_by() < look:
+            # It knows of something that was due before its next look, and so will look then.
+            self.wake, self.is_dormant = self._awake_by(), False
+        elif name == "rescuer" and not self._expects_what_is():
+            self._ring_by(look)
+        elif due is not None:
+            self._ring_by(max(due, look))
 
     def _ring_by(self, instant: int) -> None:
         """Then, if not sooner."""
         if self._alarm is None or self._world.clock.shows(instant) < self._alarm.at:
             self._set_alarm(instant)
 
+    def _awake_by(self) -> int:
+        """When it will look, though it be for nothing."""
+        look = self._next_look()
+        return look if self._alarm is None else min(look, self._alarm.at + self._world.clock.ahead)
+
     def _next_look(self) -> int:
+        """Though nobody hints at it."""
+        # A planner that looks sends its worker to look, and so they come to look together.
+        planner = self._world.sleepers.get((self.place, "planner"))
+        if self.process.name == "worker" and planner is not None:
+            return planner._next_look()
+        if not self.is_dormant and self.wake is not None:
+            return self.wake
         looks = -((self._begun - self._world.clock.now()) // self.latest_look)
         return self._begun + looks * self.latest_look
 
@@ -141,11 +177,13 @@ class Sleeper(Loop):
     def wished(self) -> int | None:
         return self._wish
 
-    def next_day(self) -> int | None:
-        """For those who tidy up: what they wished for, but not within the same day."""
-        if self._wish is None or not self._world.is_long:
-            return self._wish
-        return max(self._wish, self._begun + DAY)
+    def tidies_at(self) -> int | None:
+        """For those who tidy up: when they wished to, but not too often."""
+        return (
+            self._wish
+            if self._wish is None
+            else max(self._wish, self._begun + self._world.tidies_every)
+        )
 
 
 _DUE: dict[str, Callable[[Sleeper, Bedroom], int | None]] = {
@@ -154,11 +192,11 @@ _DUE: dict[str, Callable[[Sleeper, Bedroom], int | None]] = {
     "rescuer": lambda _, world: world.dues().rescuer,
     "notifier": lambda _, world: world.dues().notifier,
     # They are told when they have something to do, by their own node.
-    "renewer": lambda self, _: self.wished if self.process.is_busy else None,  # type: ignore[attr-defined]
+    "renewer": lambda self, _: self.process.due,  # type: ignore[attr-defined]
     "recorder": lambda self, _: self.wished,
     "timekeeper": lambda *_: None,
-    "pruner": lambda self, _: self.next_day(),
-    "caretaker": lambda self, _: self.next_day(),
+    "pruner": lambda self, _: self.tidies_at(),
+    "caretaker": lambda self, _: self.tidies_at(),
 }
 
 _LOOKING = frozenset({"planner", "worker", "rescuer", "notifier"})

@@ -39,11 +39,11 @@ class Script(NamedTuple):
 
 
 TEMPERS: Mapping[str, Mapping[End, int]] = {
-    "steady": {End.SUCCEEDS: 96, End.FAILS: 3, End.HANGS: 1},
-    "moody": {End.SUCCEEDS: 55, End.FAILS: 30, End.RAISES: 10, End.GIVES_UP: 3, End.HANGS: 2},
+    "steady": {End.SUCCEEDS: 195, End.FAILS: 4, End.HANGS: 1},
+    "moody": {End.SUCCEEDS: 55, End.FAILS: 30, End.RAISES: 10, End.GIVES_UP: 3, End.HANGS: 1},
     "sick": {End.FAILS: 80, End.RAISES: 10, End.SUCCEEDS: 10},
     "odd": {
-        End.SUCCEEDS: 60, End.IS_DEAF: 10, End.BABBLES: 8, End.KILLS: 4, End.HANGS: 8, End.FAILS: 10
+        End.SUCCEEDS: 60, End.IS_DEAF: 10, End.BABBLES: 8, End.KILLS: 4, End.HANGS: 4, End.FAILS: 10
     },
 }  # fmt: skip
 """How the work of a schedule tends to end."""
@@ -51,10 +51,12 @@ TEMPERS: Mapping[str, Mapping[End, int]] = {
 _PACES = {
     "quick": (5 * MILLISECOND, 50 * MILLISECOND),
     "usual": (100 * MILLISECOND, 8 * SECOND),
-    "slow": (0.5, 4),
-    "endless": (4, 30),
+    "slow": (0.3, 2),
+    "endless": (2, 8),
 }
-"""From how long to how long work takes; for the last two, in leases."""
+"""From how long to how long work takes; for those that are long, in leases."""
+_LONG, _IS_LONG = ("slow", "endless"), 0.15
+"""They are so about this often: mostly there is little to do for them, either."""
 _HANGS_FOR = 12 * MINUTE
 """Longer than most timeouts; those who have none get an end at last."""
 _DEAF_FOR = 40 * SECOND
@@ -67,11 +69,13 @@ def script_of(seed: int, lease: int, call: Call) -> Script:
     chance = Random(f"{seed}/attempt/{call.run_id}/{call.attempt}")
     ends = TEMPERS[temper]
     end = chance.choices(list(ends), list(ends.values()))[0]
+    if pace in _LONG and chance.random() > _IS_LONG:
+        pace = "quick"
     low, high = _PACES[pace]
-    if pace in ("slow", "endless"):
+    if pace in _LONG:
         low, high = low * lease, high * lease
     # In a few steps: what begins together often ends together, as it does in a herd.
-    takes = int(low * (high / low) ** chance.choice([0, 0, 0.3, 0.6, 1]))
+    takes = int(low * (high / low) ** chance.choices([0, 0.3, 0.6, 1], [12, 1, 1, 1])[0])
     if end is End.HANGS:
         takes = _HANGS_FOR
     says = b"it works\n" * chance.choice([0, 0, 1, 20_000]) if temper == "odd" else b""
@@ -83,7 +87,7 @@ def _nature(seed: int, key: str) -> tuple[str, str]:
     """How the work of a schedule tends to end, and how long it takes."""
     nature = Random(f"{seed}/nature/{key}")
     temper = nature.choices(list(TEMPERS), [60, 20, 8, 12])[0]
-    return temper, nature.choices(list(_PACES), [65, 28, 6, 1])[0]
+    return temper, nature.choices(list(_PACES), [80, 12, 6, 2])[0]
 
 
 class ScriptedTarget:

@@ -27,14 +27,14 @@ from quarterjack.sim.record import Disturbance, Line, Moment, Record
 from quarterjack.sim.sleep import LOOKS_AT_CLOCK_WITHIN, Dues, Sleeper
 from quarterjack.sim.store import FaultyStore, Mishap
 from quarterjack.sim.work import End, Script, script_of
-from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import memory_database
-from quarterjack.store.sqlite_thread import Operation, Walker
+from quarterjack.store.steps import sql
 from quarterjack.store.values import Claimed, Planned, Rescued, Settled
-from quarterjack.store.verbs import next_dues
 from quarterjack.targets.call import Call
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
+
+_NEXT_DUES = sql("next_dues", "sqlite")
 
 _IDLE_MAX = 1000
 """So many looks that find nothing, in one minute of one node, are a busy loop."""
@@ -46,7 +46,7 @@ class World:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.skips, self.is_one_host = profile.skips, profile.is_one_host
-        self.is_long = profile.lasts > 2 * DAY
+        self.tidies_every = min(5 * DAY, profile.lasts // 50)
         self.is_rationed = bool(profile.limits.max_catchup_runs)
         seed = profile.seed
         self.chance = Random(f"{seed}/world")
@@ -67,14 +67,13 @@ class World:
             for number in range(1, profile.hosts + 1)
         ]
         self.schedule_ids: list[int] = []
-        self.sleepers: dict[Sleeper, None] = {}
+        self.sleepers: dict[tuple[Place, str], Sleeper] = {}
         self.is_healed = False
         self._watching: dict[Place, Callable[[], None]] = {}
         self._hinted: set[Place] = set()
         self._dues: Dues | None = None
         self._idle: Counter[str] = Counter()
         self._idle_minute = 0
-        self._looker = Walker(self.connection, Path("memory"), Specifications(), self.clock)
 
     # Its course.
 
@@ -88,8 +87,9 @@ class World:
 
     def begin(self) -> None:
         self.do(self._create_some())
-        for host in self.hosts:
-            host.start()
+        for host in self.hosts:  # not all at the same instant, nor at that of much else
+            after = int(self.chance.uniform(1, 50) * SECOND)
+            self.loop.at(self.loop.instant + after, host.start)
         self.faults.begin()
         self.asking.begin()
 
@@ -162,10 +162,13 @@ class World:
         self._dues = None
         self._refuse_busy_loops(place, verb.__name__, result)
         if _is_visible(verb.__name__, result):
-            for sleeper in self.sleepers:
-                sleeper.reconsider()
+            self.loop.before_time_passes = self._reconsider
             self._hint_others(place)
         return number
+
+    def _reconsider(self) -> None:
+        for sleeper in self.sleepers.values():
+            sleeper.reconsider()
 
     def _refuse_busy_loops(self, place: Place, verb: str, result: Any) -> None:
         """Who looks again and again and finds nothing is busy for ever, though time passes."""
@@ -181,9 +184,8 @@ class World:
 
     def dues(self) -> Dues:
         if self._dues is None:
-            looking = Operation("next_dues", next_dues)
-            self._looker.read(looking)
-            self._dues = Dues(*looking.result)
+            found: Any = self.connection.execute(_NEXT_DUES).fetchall()
+            self._dues = Dues(*found[0])
         return self._dues
 
     def watched_by(self, place: Place, hint: Callable[[], None]) -> None:
@@ -192,9 +194,8 @@ class World:
     def forget_place(self, place: Place) -> None:
         """Nothing of it wakes or is hinted at any more."""
         self._watching.pop(place, None)
-        for sleeper in [each for each in self.sleepers if each.place is place]:
-            sleeper.never_wake()
-            del self.sleepers[sleeper]
+        for bed in [each for each in self.sleepers if each[0] is place]:
+            self.sleepers.pop(bed).never_wake()
 
     def meanwhile(self, place: Place) -> None:
         """Somebody is slow: all others look now."""
@@ -227,7 +228,7 @@ class World:
     def set_clock(self, ahead: int) -> None:
         """The clock that all agree on; whoever sleeps notices soon."""
         self.clock.ahead = ahead
-        for sleeper in self.sleepers:
+        for sleeper in self.sleepers.values():
             within = int(LOOKS_AT_CLOCK_WITHIN * self.chance.random())
             self.loop.at(self.loop.instant + within, sleeper.hinted.set)
 
@@ -281,6 +282,7 @@ _VISIBLE = frozenset(
         "change_schedules",
         "edit_schedule",
         "change_run",
+        "renew_leases",
         "note_zone_data",
     }
 )

@@ -86,12 +86,6 @@ def _next_wake() -> Steps[int | None]:
     return next_wake  # type: ignore[no-any-return]
 
 
-def next_dues() -> Steps[Row]:
-    """When there is something to do for whoever plans, works, rescues and tells; None is never."""
-    (row,) = yield Ask("next_dues")
-    return row
-
-
 def claim_runs(
     specifications: Specifications,
     worker: str,

@@ -3,4 +3,4 @@ select
     (select min(wake_at) from schedules where wake_at is not null),
     (select min(ready_at) from runs where state = 'queued'),
     (select min(lease_until) from runs where state = 'running'),
-    (select min(at) from outbox where sent_at is null)
+    (select at from outbox where sent_at is null order by id limit 1)
