@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from quarterjack.errors import WrongState
-from quarterjack.rules import Ending, Status
+from quarterjack.rules import Ending, Status, read_specification
+from quarterjack.rules.amending import amended
 from quarterjack.rules.retry import Backoff, OnExhausted, Retry
 from quarterjack.times.instants import SECOND
 from rules.world import World, at
@@ -87,6 +89,19 @@ def test_the_delay_is_the_interval_or_else_30_seconds(fields: dict[str, str], de
     world.add(**fields)
 
     assert world.versions[1, 1].retry.delay == delay * SECOND
+
+
+@pytest.mark.parametrize(
+    ("fields", "delay"), [({"retry_delay": "30s"}, 30), ({}, 86_400), ({"retry_delay": "1m"}, 60)]
+)
+def test_a_delay_that_was_said_stays_though_it_was_the_default_then(
+    fields: dict[str, str], delay: int
+):
+    """Found by the simulator: only what differed from the default was remembered."""
+    nightly = read_specification({"cron": "0 9 * * *", "task": "work"} | fields, key="k", now=0)
+    body = amended(json.loads(nightly.text), {"every": "1d"})
+
+    assert read_specification(body, key="k", now=0).retry.delay == delay * SECOND
 
 
 @pytest.mark.mission("P6")

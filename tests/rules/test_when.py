@@ -41,6 +41,15 @@ class TestFirstRun:
         world.live("09:10")
         assert len(slots_run(world)) == 2
 
+    def test_now_is_not_after_the_end(self):
+        """Found by the simulator, whose people copy each other's words."""
+        world = World("08:00")
+        identity = world.add(every="1h", first_run="now", end_at="2026-11-16T07:00:00Z")
+        world.live("10:00")
+
+        assert slots_run(world) == []
+        assert world.schedules[identity].status_reason == "no_more_slots"
+
     @pytest.mark.mission("V7")
     @pytest.mark.parametrize(
         ("created", "cron", "runs"),

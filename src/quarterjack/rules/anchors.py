@@ -10,6 +10,8 @@ from __future__ import annotations
 from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.model import Schedule
 from quarterjack.times import Every, Recurrence, Slots
+from quarterjack.times.instants import from_datetime
+from quarterjack.times.recurrence import Repeating
 from quarterjack.times.slots import StartedSlots
 
 
@@ -21,9 +23,16 @@ def slots_of(schedule: Schedule) -> Slots:
 def _slots_from(schedule: Schedule, anchor_at: int) -> Slots:
     specification = schedule.specification
     slots = specification.recurrence.slots_from(anchor_at)
-    if specification.first_run is FirstRun.NOW:
+    if specification.first_run is FirstRun.NOW and not _is_over(schedule):
         return StartedSlots(slots, schedule.created_at)
     return slots
+
+
+def _is_over(schedule: Schedule) -> bool:
+    """Did it end before it was created?"""
+    recurrence = schedule.specification.recurrence
+    end_at = recurrence.end_at if isinstance(recurrence, Repeating) else None
+    return end_at is not None and from_datetime(end_at) < schedule.created_at
 
 
 def counts_from_completion(recurrence: Recurrence) -> bool:

@@ -36,6 +36,8 @@ class Retry(NamedTuple):
     backoff: Backoff
     preempted_by_slot: bool
     on_exhausted: OnExhausted
+    is_delay_given: bool = True
+    """Else it is the interval's, and follows that when it is edited."""
 
     def allows(self, failures: int) -> bool:
         """May there be another attempt after so many failures?"""

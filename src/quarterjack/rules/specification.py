@@ -18,7 +18,7 @@ from quarterjack.rules.execution import Execution
 from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.gate import Breaker
 from quarterjack.rules.overlap import IfRunning, Overlap
-from quarterjack.rules.retry import Retry, default_delay
+from quarterjack.rules.retry import Retry
 from quarterjack.rules.target import Target
 from quarterjack.rules.windows import OnConstraint
 from quarterjack.times import After, At, Cron, Recurrence, Window
@@ -179,9 +179,8 @@ class Specification:
         }
 
     def _given_delay(self) -> str | None:
-        """None if it is the default, which follows the interval when that is edited."""
-        default = default_delay(self.recurrence)
-        return None if self.retry.delay == default else _text(self.retry.delay)
+        """None if nobody said one, though it be what is the default now."""
+        return _text(self.retry.delay) if self.retry.is_delay_given else None
 
     def _retries(self) -> int | str:
         return "endless" if self.retry.retries_max is None else self.retry.retries_max

@@ -163,6 +163,7 @@ def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -
             backoff=read["retry_backoff"],
             preempted_by_slot=read["slot_preempts_retry"],
             on_exhausted=read["on_exhausted"],
+            is_delay_given=read["retry_delay"] is not None,
         ),
         breaker=read["circuit_breaker"],
         total_repeats=0 if isinstance(recurrence, At | After) else read["total_repeats"],

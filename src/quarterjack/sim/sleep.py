@@ -56,6 +56,7 @@ class Sleeper(Loop):
         self._wish: int | None = None
         self._alarm: Turn | None = None
         self.is_dormant = False
+        """Its looks are skipped, and go on in thought: `_begun` is when the last of them was."""
 
     async def rest(self, begun: int, wake: int | None) -> None:
         self._begun, self._wish = begun, wake
@@ -123,9 +124,9 @@ class Sleeper(Loop):
         """Since it fell asleep, by a planner whose looks are skipped: then it looks with that one,
         and not now."""
         planner = self._world.sleepers.get((self.place, "planner"))
-        if self.process.name != "worker" or self.is_dormant:
-            return False
         if planner is None or not planner.is_dormant:
+            return False
+        if self.process.name != "worker" or self.is_dormant:
             return False
         sent_at = planner._next_look() - self.latest_look
         return self.wake != self._wish and self._begun < sent_at <= self._world.clock.now()
@@ -179,11 +180,9 @@ class Sleeper(Loop):
 
     def tidies_at(self) -> int | None:
         """For those who tidy up: when they wished to, but not too often."""
-        return (
-            self._wish
-            if self._wish is None
-            else max(self._wish, self._begun + self._world.tidies_every)
-        )
+        if self._wish is None:
+            return None
+        return max(self._wish, self._begun + self._world.tidies_every)
 
 
 _DUE: dict[str, Callable[[Sleeper, Bedroom], int | None]] = {
