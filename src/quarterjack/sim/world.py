@@ -27,14 +27,11 @@ from quarterjack.sim.record import Disturbance, Line, Moment, Record
 from quarterjack.sim.sleep import LOOKS_AT_CLOCK_WITHIN, Dues, Sleeper
 from quarterjack.sim.store import FaultyStore, Mishap
 from quarterjack.sim.work import End, Script, script_of
-from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.sqlite import SqliteStore, next_dues
 from quarterjack.store.sqlite_file import memory_database
-from quarterjack.store.steps import sql
 from quarterjack.store.values import Claimed, Planned, Rescued, Settled
 from quarterjack.targets.call import Call
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
-
-_NEXT_DUES = sql("next_dues", "sqlite")
 
 _IDLE_MAX = 1000
 """So many looks that find nothing, in one minute of one node, are a busy loop."""
@@ -184,8 +181,7 @@ class World:
 
     def dues(self) -> Dues:
         if self._dues is None:
-            found: Any = self.connection.execute(_NEXT_DUES).fetchall()
-            self._dues = Dues(*found[0])
+            self._dues = Dues(*next_dues(self.connection))
         return self._dues
 
     def watched_by(self, place: Place, hint: Callable[[], None]) -> None:
