@@ -96,9 +96,12 @@ crash: .venv/ready  ## kill -9 at every step of a firing, HITS deep, and KILLS t
 
 sim: .venv/ready  ## SEEDS seeded worlds full of faults, judged; and what of the engine they reach
 	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
-	@COVERAGE_FILE=.coverage.sim PYTHONPATH=tests $(BIN)/coverage run -m sim.campaign --seeds 16 --days 7 --processes 1 > /dev/null
-	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage combine -q --keep .coverage.sim.* 2> /dev/null || true
-	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage report --skip-covered --include='$(REACHED)' | tail -n 1
+	@rm -f .coverage.sim*
+	@for lives in "16 --days 7" "24 --days 1"; do \
+	    COVERAGE_FILE=.coverage.sim PYTHONPATH=tests $(BIN)/coverage run -m sim.campaign --processes 1 --seeds $$lives > /dev/null & \
+	done; wait
+	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage combine -q
+	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage report --skip-covered --include='$(REACHED)' | tail -n 3 | head -n 1
 
 sim-seed: .venv/ready  ## one of them again, by its SEED, with the story of what went wrong
 	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seed $(SEED) $(if $(DAYS),--days $(DAYS))
