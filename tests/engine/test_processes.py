@@ -480,17 +480,6 @@ class TestTimeouts:
         assert stopped == [("100ms", "timed_out"), ("200ms", "timed_out"), ("300ms", "timed_out")]
 
 
-def test_a_lease_is_renewed_in_time_however_lately_the_renewer_looked(house: House):
-    """It is the age of the lease that counts, not when the renewer first saw it."""
-    house.add(every="1h")
-    house.work = lambda call: house.sleep(20 * HOUR)
-    house.go("08:59:58")
-    house.hint("renewer")
-    house.go("09:00:03")
-
-    assert house.runs()[0].lease_until == at("09:00:13")
-
-
 def test_leases_are_renewed_in_time_though_the_clock_is_set_back(house: House):
     house.add(every="1h")
     house.work = lambda call: house.sleep(20 * HOUR)

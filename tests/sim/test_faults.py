@@ -242,6 +242,20 @@ def test_a_slot_that_is_due_in_the_moment_in_which_its_schedule_stops_itself_has
     assert (row.first, row.count, row.reason) == (START + 20 * MINUTE, 1, "exhausted")
 
 
+def test_a_lease_is_renewed_by_its_own_age_whenever_the_renewer_looks():
+    world = QuietWorld({"every": "10m", "task": "work"})
+    world.scripts[1] = Script(8 * SECOND, End.SUCCEEDS)
+    slot = START + 10 * MINUTE
+    world.go(slot - 58 * SECOND)
+    node = world.hosts[0].node
+    assert node is not None
+    node.hint("renewer")  # so that it looks again two seconds after the claim
+    world.go(slot + MINUTE)
+
+    renewed = [each.at - slot for each in world.record.moments if each.verb == "renew_leases"]
+    assert renewed == [3 * SECOND, 6 * SECOND]
+
+
 @pytest.mark.fault("F61")
 def test_a_schedule_that_rested_for_months_goes_on_at_its_next_slot():
     world = QuietWorld(HOURLY, NIGHTLY)
