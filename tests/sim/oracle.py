@@ -198,7 +198,7 @@ class Definition:
         if self.once:
             said = self[self.naming]
             return (instant_of(said) if self.naming == "at" else duration_of(said),)
-        beside = (str(self["timezone"]), self["dst_gap"], self["dst_fold"], self["anchor"])
+        beside = (str(self["timezone"]), self["dst_gap"], self["dst_fold"], self.completion)
         dialect = self.whole.get("dialect", "standard")
         window = tuple(str(self[name]) for name in WINDOW)
         return (named, bounds, beside, dialect, window)

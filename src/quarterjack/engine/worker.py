@@ -75,6 +75,14 @@ class Worker:
             self._changed.set()
 
     async def _step(self, now: int) -> int | None:
+        if self.ended:
+            claimed = await self._settle_and_claim(now)
+        else:
+            claimed = await self._claimed(now)
+            self._start_all(claimed.claims, now)
+        return now if self.ended else claimed.next_ready
+
+    async def _settle_and_claim(self, now: int) -> Claimed:
         asked = [
             asyncio.ensure_future(asking)
             for asking in (*self._settlements(now), self._claimed(now))
@@ -83,18 +91,14 @@ class Worker:
         *settling, claiming = asked
         await asyncio.wait(asked)
         claimed = Claimed((), None) if claiming.exception() else claiming.result()
-        for claim in claimed.claims:
-            self._start(claim)
-        if claimed.claims:
-            self._hint("renewer", now + self._seats.renewed_every)
-            self._hint("rescuer", now + self._seats.lease)
+        self._start_all(claimed.claims, now)
         errors = [each.exception() for each in settling]
         if any(isinstance(error, StoreFull) for error in errors):
             errors = await self._settle_with_marks(now)
         self._note_settlements(errors, now)
         for each in asked:
             each.result()
-        return now if self.ended else claimed.next_ready
+        return claimed
 
     @property
     def held(self) -> list[Attempting]:
@@ -134,8 +138,6 @@ class Worker:
 
     def _settlements(self, now: int) -> list[Coroutine[Any, Any, Any]]:
         """What is asked of the store for attempts that have ended: their output, their end."""
-        if not self.ended:
-            return []
         count = 1 if self._one_by_one else BATCH
         self._settling, self.ended = self.ended[:count], self.ended[count:]
         chunks = [
@@ -186,6 +188,13 @@ class Worker:
             return Claimed((), None)
         worker, queues, _, lease = self._seats
         return await self._store.claim_runs(worker, queues, seats, now + lease, now)
+
+    def _start_all(self, claims: Sequence[Claim], now: int) -> None:
+        for claim in claims:
+            self._start(claim)
+        if claims:
+            self._hint("renewer", now + self._seats.renewed_every)
+            self._hint("rescuer", now + self._seats.lease)
 
     def _start(self, claim: Claim) -> None:
         attempt = claim.run.attempt

@@ -81,7 +81,7 @@ _APART = (1, 2, 5, 10, 15, 30, 60, 90, 120, 180, 360, 480, 720, 1440, 2880)
 """Minutes: people like round numbers, and so many schedules are due at once."""
 
 
-def _elapsed(random: Random, _now: int, a_day: float) -> Fields:
+def _elapsed(random: Random, now: int, a_day: float) -> Fields:
     minutes = min(_APART, key=lambda each: abs(each - 1440 / a_day))
     spellings: list[Any] = [f"{minutes}m", f"PT{minutes}M", minutes * 60_000, f"{minutes * 60}s"]
     if minutes > 60:
@@ -89,6 +89,8 @@ def _elapsed(random: Random, _now: int, a_day: float) -> Fields:
     fields: Fields = {"every": random.choice(spellings)}
     if random.random() < 0.15:
         fields = {"interval_seconds": minutes * 60}
+    if random.random() < 0.7:
+        return fields | {"start_at": _night(random, now)}
     return fields | _first_run(random)
 
 
@@ -96,9 +98,14 @@ def _calendar(random: Random, now: int, _a_day: float) -> Fields:
     every = random.choice(["1d", "2d", "daily", "1w", "weekly", "monthly", "P1D"])
     fields: Fields = {"every": every}
     if random.random() < 0.6:
-        night = now - now % DAY + random.randrange(5 * 60) * MINUTE
-        fields["start_at"] = to_text(night - random.randrange(3) * DAY)
+        fields["start_at"] = _night(random, now)
     return fields
+
+
+def _night(random: Random, now: int) -> str:
+    """Not long ago, mostly at two."""
+    minutes = random.choices([0, 120, random.randrange(5 * 60)], [1, 6, 1])[0]
+    return to_text(now - now % DAY - random.randrange(3) * DAY + minutes * MINUTE)
 
 
 def _pattern(random: Random, _now: int, a_day: float) -> Fields:

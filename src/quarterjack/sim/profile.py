@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quarterjack.rules import Limits
 from quarterjack.times.instants import DAY, HOUR, SECOND, read_instant
@@ -11,6 +11,15 @@ from quarterjack.times.instants import DAY, HOUR, SECOND, read_instant
 _FIRST_DAY = read_instant("2026-01-01T00:00:00Z", "start")
 _CHANGES = ("2026-03-08", "2026-03-29", "2026-04-05", "2026-04-24", "2026-10-25", "2026-11-01")
 """Days on which clocks change somewhere."""
+
+_CROWDED: dict[str, Any] = {
+    "hosts": 1,
+    "schedules": 50,
+    "a_day": 60_000,
+    "latency": 0,
+    "lease": 60 * SECOND,
+    "seats": 60,
+}
 
 
 class Profile(NamedTuple):
@@ -43,19 +52,20 @@ class Profile(NamedTuple):
 
 
 def draw_profile(seed: int, *, days: float | None = None) -> Profile:
-    """Most worlds last for most of a year; some for a day, and are dense. Or as long as is said."""
+    """Most worlds last for most of a year; some for a day, and are dense; and some of these are
+    crowded: whatever is due, is due with much else. Or as long as is said."""
     random = Random(f"{seed}/profile")
-    is_dense = random.random() < 0.3
-    length = days or (random.uniform(0.5, 1.5) if is_dense else random.uniform(200, 350))
+    is_dense = random.random() < 0.25
+    length = days or (random.uniform(0.5, 1.5) if is_dense else random.uniform(180, 320))
     is_long = length > 30
     hosts = random.choice([1, 1, 1, 1, 1, 2, 3] if is_long else [1, 1, 2, 2, 3, 4, 5])
     limits = Limits()
     if length < 2 and hosts < 4 and random.random() < 0.4:
         clamp = random.choice([20_000, 60_000, 60_000])
         limits = random.choice([Limits(1000, 5, 5, 5000, clamp, 10), Limits(60, 0, 2, 0, clamp)])
-    a_day = random.uniform(15_000, 35_000) if is_dense else 30
+    a_day = random.uniform(3_000, 8_000) if is_dense else 30
     roughness = random.choice([0.2, 1, 1, 3])
-    return Profile(
+    profile = Profile(
         seed,
         _draw_start(random, length),
         int(length * DAY),
@@ -72,6 +82,8 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         lease=random.choice([60, 300, 300] if is_long else [10, 60, 60, 60]) * SECOND,
         seats=random.choice([3, 30, 30, 60]),
     )
+    is_crowded = is_dense and days is None and random.random() < 0.3
+    return profile._replace(**_CROWDED) if is_crowded else profile
 
 
 def _draw_start(random: Random, length: float) -> int:

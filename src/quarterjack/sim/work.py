@@ -57,7 +57,7 @@ _PACES = {
 """From how long to how long work takes; for those that are long, in leases."""
 _LONG, _IS_LONG = ("slow", "endless"), 0.15
 """They are so about this often: mostly there is little to do for them, either."""
-_HANGS_FOR = 12 * MINUTE
+_HANGS_FOR = 6 * MINUTE
 """Longer than most timeouts; those who have none get an end at last."""
 _DEAF_FOR = 40 * SECOND
 _STOPS_WITHIN = 4.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from functools import cache
+from functools import cache, lru_cache
 from inspect import signature
 from pathlib import Path
 from random import Random
@@ -27,6 +27,7 @@ from quarterjack.sim.record import Disturbance, Line, Moment, Record
 from quarterjack.sim.sleep import LOOKS_AT_CLOCK_WITHIN, Dues, Sleeper
 from quarterjack.sim.store import FaultyStore, Mishap
 from quarterjack.sim.work import End, Script, script_of
+from quarterjack.store.specifications import parse
 from quarterjack.store.sqlite import SqliteStore, next_dues
 from quarterjack.store.sqlite_file import memory_database
 from quarterjack.store.values import Claimed, Planned, Rescued, Settled
@@ -43,7 +44,7 @@ class World:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.skips, self.is_one_host = profile.skips, profile.is_one_host
-        self.tidies_every = min(5 * DAY, profile.lasts // 50)
+        self.tidies_every = min(10 * DAY, profile.lasts // 50)
         self.is_rationed = bool(profile.limits.max_catchup_runs)
         seed = profile.seed
         self.chance = Random(f"{seed}/world")
@@ -135,6 +136,8 @@ class World:
         # Each store on a connection would watch over the statements of all others; and no time
         # passes while one is carried out.
         self.connection.set_progress_handler(None)
+        # Every life of a node reads what is stored; what that means need not be worked out anew.
+        real._known.parse = _parsed
         return FaultyStore(real, place, self)
 
     def clock_of_all(self) -> int:
@@ -251,6 +254,9 @@ class World:
                 place.name,
             )
         )
+
+
+_parsed = lru_cache(maxsize=1000)(parse)
 
 
 @cache

@@ -4,7 +4,7 @@ transaction that is undone is not kept: its number may be given to another."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import TypeAlias
 
@@ -23,6 +23,8 @@ class Specifications:
     def __init__(self) -> None:
         self._kept: dict[Version, Specification | Unreadable] = {}
         self._new: dict[Version, Specification | Unreadable] = {}
+        self.parse: Callable[[str, str], Specification | Unreadable] = parse
+        """What makes one of a body and the key of its schedule."""
 
     def add(self, version: Version, specification: Specification) -> None:
         self._new[version] = specification
@@ -39,7 +41,7 @@ class Specifications:
             rows = yield Ask("specifications", (missing,))
             for schedule_id, number, body in rows:
                 version = schedule_id, number
-                new[version] = _read(body, wanted[version])
+                new[version] = self.parse(body, wanted[version])
             for version in missing:
                 if version not in new:
                     new[version] = Unreadable(LookupError("its specification is gone"))
@@ -59,7 +61,7 @@ class Specifications:
         return new
 
 
-def _read(body: str, key: str) -> Specification | Unreadable:
+def parse(body: str, key: str) -> Specification | Unreadable:
     try:
         return read_specification(json.loads(body), key=key, now=None)
     except (OSError, MemoryError):
