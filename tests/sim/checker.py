@@ -508,7 +508,10 @@ def the_world_recovers(judge: Judge) -> Iterator[Violation]:
 
 
 def _waits_rightly(judge: Judge, held: RunRow) -> bool:
-    """Behind another run of its scope, or at a gate that is open or is being tried."""
+    """For its own time, behind another run of its scope, or at a gate that is open or is being
+    tried."""
+    if held.ready_at >= judge.final - SLACK:
+        return True
     gate = judge.lives.gates.get(held.gate or "")
     if gate and gate[-1].state != "closed":
         return True

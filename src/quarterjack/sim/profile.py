@@ -15,7 +15,7 @@ _CHANGES = ("2026-03-08", "2026-03-29", "2026-04-05", "2026-04-24", "2026-10-25"
 _CROWDED: dict[str, Any] = {
     "hosts": 1,
     "schedules": 50,
-    "a_day": 60_000,
+    "a_day": 72_000,
     "latency": 0,
     "lease": 60 * SECOND,
     "seats": 60,
@@ -63,7 +63,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
     if length < 2 and hosts < 4 and random.random() < 0.4:
         clamp = random.choice([20_000, 60_000, 60_000])
         limits = random.choice([Limits(1000, 5, 5, 5000, clamp, 10), Limits(60, 0, 2, 0, clamp)])
-    a_day = random.uniform(3_000, 8_000) if is_dense else 30
+    a_day = random.uniform(3_000, 8_000) if is_dense else 25
     roughness = random.choice([0.2, 1, 1, 3])
     profile = Profile(
         seed,
@@ -82,7 +82,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         lease=random.choice([60, 300, 300] if is_long else [10, 60, 60, 60]) * SECOND,
         seats=random.choice([3, 30, 30, 60]),
     )
-    is_crowded = is_dense and days is None and random.random() < 0.3
+    is_crowded = is_dense and days is None and random.random() < 0.45
     return profile._replace(**_CROWDED) if is_crowded else profile
 
 
