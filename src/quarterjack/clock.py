@@ -27,6 +27,10 @@ class SystemClock:
             return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
         return self.monotonic()
 
+    def chance(self) -> float:
+        """From 0 to 1: so that not everybody does something at the same moment."""
+        return int.from_bytes(os.urandom(4)) / 2**32
+
 
 def process_name() -> str:
     """A name that no other process has, on any host and after any restart."""

@@ -21,7 +21,7 @@ from quarterjack.engine.node import Node
 from quarterjack.errors import Conflict, QuarterjackError, StoreAway, StoreUnusable
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database, path_of, without_secrets
+from quarterjack.store.sqlite_file import is_postgres, open_database, path_of, without_secrets
 from quarterjack.targets.call import Target
 from quarterjack.targets.command import CommandTarget
 from quarterjack.targets.task import Function, TaskTarget
@@ -33,13 +33,26 @@ _UNSETTLED = "the store was away and some runs are not settled; the log names th
 T = TypeVar("T")
 
 
-def open_store(
+async def open_store(
     url: str, clock: SystemClock, durability: str = "full", *, create: bool = True
 ) -> Store:
     """The store at this address; `create` allows to make a database where there is none."""
+    if is_postgres(url):
+        return await _open_postgres(url, clock, durability, create=create)
     path = path_of(url)
-    connection = open_database(path, now=clock.now(), create=create, durability=durability)
-    return SqliteStore(connection, path, clock)
+    opening = partial(open_database, path, now=clock.now(), create=create, durability=durability)
+    return SqliteStore(await asyncio.to_thread(opening), path, clock)
+
+
+async def _open_postgres(url: str, clock: SystemClock, durability: str, *, create: bool) -> Store:
+    try:
+        from quarterjack.store.postgres import PostgresStore
+        from quarterjack.store.postgres_link import address_of
+    except ImportError as error:
+        remedy = "install quarterjack[postgres]"
+        raise StoreUnusable(f"PostgreSQL cannot be used here: {error}; {remedy}") from error
+    store = PostgresStore(address_of(url), clock, process_name(), durability)
+    return await store.open(create=create)
 
 
 def targets(tasks: Mapping[str, Function]) -> dict[str, Target]:
@@ -58,7 +71,7 @@ def ask(
     """What somebody asks on the command line of the database itself; no service need run."""
 
     async def asked() -> T:
-        store = open_store(database, clock, create=create)
+        store = await open_store(database, clock, create=create)
         try:
             return await asking(Control(store, by=by, origin="cli", owner=by))
         finally:
@@ -86,7 +99,7 @@ async def _up(
 ) -> None:
     told_to_stop = _Stop()
     open_it = partial(open_store, database, clock, declaration.settings.durability)
-    store = await _waited_for(lambda: asyncio.to_thread(open_it), told_to_stop)
+    store = await _waited_for(open_it, told_to_stop)
     if store is None:
         return
     problem: QuarterjackError | None = None
@@ -96,8 +109,8 @@ async def _up(
         node.add(Keeper(store, declaration))
         # The door first: a start that cannot succeed changes nothing.
         async with await _served(host, port, node) as server:
-            await _waited_for(lambda: apply(store, declaration, clock.now()), told_to_stop)
-            await _waited_for(lambda: recover(store, declaration.limits, clock.now()), told_to_stop)
+            await _waited_for(lambda: apply(store, declaration, store.now()), told_to_stop)
+            await _waited_for(lambda: recover(store, declaration.limits, store.now()), told_to_stop)
             told_to_stop.then(node.stop)
             address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
             place = without_secrets(database)

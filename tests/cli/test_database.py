@@ -20,8 +20,9 @@ from quarterjack.control import HOUSE_RULES
 from quarterjack.rules import HouseRules, Retention, Run
 from quarterjack.store import backing_up
 from quarterjack.store.checking import CHECKS
+from quarterjack.store.migration import migrations
 from quarterjack.store.reads import Reads
-from quarterjack.store.sqlite_file import migrations, open_database
+from quarterjack.store.sqlite_file import open_database
 from quarterjack.store.values import Chunk
 from quarterjack.times.instants import DAY, HOUR, SECOND
 from rules.world import at
@@ -80,8 +81,8 @@ def query(path: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
 
 class TestUpgrade:
     def test_an_older_database_is_brought_up_to_date(self, tmp_path: Path):
-        path, newest = tmp_path / "q.db", migrations()[-1].number
-        open_database(path, now=0, create=True, steps=migrations()[:1]).close()
+        path, newest = tmp_path / "q.db", migrations("sqlite")[-1].number
+        open_database(path, now=0, create=True, steps=migrations("sqlite")[:1]).close()
         assert "run `quarterjack db upgrade`" in run(path, "list").output
 
         first, second = run(path, "db", "upgrade"), run(path, "db", "upgrade")
@@ -299,7 +300,7 @@ class Meanwhile:
 class TestBackup:
     def test_an_older_schema_is_copied_as_it_is(self, tmp_path: Path):
         path, copy = tmp_path / "old.db", tmp_path / "copy.db"
-        open_database(path, now=0, create=True, steps=migrations()[:1]).close()
+        open_database(path, now=0, create=True, steps=migrations("sqlite")[:1]).close()
 
         assert run(path, "db", "backup", str(copy)).exit_code == 0
         assert query(copy, "select max(number) from migrations") == [(1,)]
@@ -424,7 +425,7 @@ class TestBackup:
 
     def slots(self, ask: Asking) -> list[int]:
         """Of the hourly one, which is caught up once."""
-        reads = Reads(ask.store._path)  # type: ignore[attr-defined]
+        reads = Reads(ask.url)
         try:
             return sorted(found.run.slot for found in reads.runs("hourly"))
         finally:

@@ -13,7 +13,8 @@ from cli.test_database import At, lived, query
 from quarterjack.cli import commands
 from quarterjack.store import diagnosis
 from quarterjack.store.diagnosis import Level
-from quarterjack.store.sqlite_file import migrations, open_database
+from quarterjack.store.migration import migrations
+from quarterjack.store.sqlite_file import open_database
 from quarterjack.times import zone_data_version
 from quarterjack.times.instants import DAY, HOUR, MINUTE
 from rules.world import at
@@ -76,7 +77,7 @@ class TestTheFile:
 
     def test_it_is_of_an_older_program(self, tmp_path: Path):
         path = tmp_path / "q.db"
-        open_database(path, now=0, create=True, steps=migrations()[:1]).close()
+        open_database(path, now=0, create=True, steps=migrations("sqlite")[:1]).close()
 
         found = examined(path, code=1)
 

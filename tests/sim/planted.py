@@ -119,7 +119,7 @@ def no_rescuer() -> Any:
 def cursor_moved_in_a_transaction_of_its_own() -> Any:
     def without_runs(later: list[Any], known: Any, now: int, limit: int, decide: Any) -> Steps[Any]:
         """All steps of planning but the one that adds runs."""
-        steps = verbs.plan_due(known, now, limit, decide)
+        steps = verbs.plan_due(known, now, limit, decide, rationed=False)
         step = next(steps)
         while True:
             if isinstance(step, Many) and step.statement == "add_runs":
@@ -135,7 +135,7 @@ def cursor_moved_in_a_transaction_of_its_own() -> Any:
     def add(rows: Any) -> Steps[None]:
         yield Many("add_runs", rows)
 
-    async def in_two(self: Any, now: int, limit: int, decide: Any) -> Any:
+    async def in_two(self: Any, now: int, limit: int, decide: Any, **_: Any) -> Any:
         later: list[Any] = []
         planned = await self._do(
             _named("plan_due", without_runs), later, self._known, now, limit, decide

@@ -1,4 +1,4 @@
-"""Every store keeps the same contract."""
+"""What the tests of a store share."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from store.stores import STORES, Asking, asking
+from store.stores import Asking, asking
 
 
-@pytest.fixture(params=STORES)
-def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
-    with asking(request.param, tmp_path) as asked:
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Asking]:
+    with asking("SQLite", tmp_path) as asked:
         yield asked

@@ -48,6 +48,9 @@ class SetClock:
     def since_boot(self) -> int:
         return self.instant
 
+    def chance(self) -> float:
+        return 0.5
+
 
 def at_once(doing: Coroutine[Any, Any, T]) -> T:
     """The answer of a store that never waits."""

@@ -5,28 +5,40 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from quarterjack import rules
 from quarterjack.rules import Limits, Run, Schedule, read_specification
 from quarterjack.store.contract import Store
+from quarterjack.store.postgres import PostgresStore
+from quarterjack.store.postgres_link import address_of
+from quarterjack.store.reads import Reads
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.steps import Steps
 from quarterjack.store.values import Asked, Claim, NewSchedule
 from quarterjack.times.instants import SECOND
 from rules.world import at
+from store.server import server
 from store.stored_world import SetClock
 
 T = TypeVar("T")
 
 
-def sqlite(folder: Path, clock: SetClock) -> Store:
+async def sqlite(folder: Path, clock: SetClock) -> Store:
     path = folder / "quarterjack.db"
     return SqliteStore(open_database(path, now=clock.now(), create=True), path, clock)
 
 
-STORES: dict[str, Callable[[Path, SetClock], Store]] = {"SQLite": sqlite}
+async def postgres(folder: Path, clock: SetClock) -> Store:
+    address = address_of(f"{server().url}?schema=s{uuid4().hex[:12]}")
+    return await PostgresStore(address, clock, "tests").open(create=True)
+
+
+STORES = {"SQLite": sqlite, "PostgreSQL": postgres}
 
 
 class Asking:
@@ -36,6 +48,18 @@ class Asking:
         self.store = store
         self.clock = clock
         self._loop = loop
+
+    @cached_property
+    def reads(self) -> Reads:
+        return Reads(self.url)
+
+    @property
+    def url(self) -> str:
+        store = self.store
+        if isinstance(store, SqliteStore):
+            return f"sqlite:///{store._path}"
+        assert isinstance(store, PostgresStore)
+        return f"{store._address.url}?schema={store._address.schema}"
 
     def __call__(self, asking: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(asyncio.wait_for(asking, 60))
@@ -97,17 +121,59 @@ def new(key: str, now: int, **fields: Any) -> NewSchedule:
 
 
 def connection(ask: Asking) -> Any:
-    """To look into the database, or to meddle with it, as somebody with a browser would."""
+    """That to the file, for what only SQLite has."""
     return ask.store._walker._connection  # type: ignore[attr-defined]
+
+
+def query(ask: Asking, text: str, *values: Any) -> list[tuple[Any, ...]]:
+    """To look into the database, or to meddle with it, as somebody with a browser would."""
+    if isinstance(ask.store, SqliteStore):
+        connection = ask.store._walker._connection
+        return [tuple(row) for row in connection.execute(text, values).fetchall()]
+
+    async def asked() -> list[tuple[Any, ...]]:
+        store = ask.store
+        assert isinstance(store, PostgresStore)
+        connection = await store._main.link.connection()
+        await connection.execute(f"set search_path = {store._address.schema}")
+        return [tuple(row) for row in await connection.fetch(text, *values)]
+
+    return ask(asked())
+
+
+@contextmanager
+def statements(ask: Asking) -> Iterator[list[str]]:
+    """The names of those that are asked for meanwhile."""
+    asked: list[str] = []
+    doing = ask.store._do
+
+    def noting(verb: Callable[..., Steps[Any]], *values: Any, **named: Any) -> Any:
+        def noted() -> Steps[Any]:
+            steps, rows = verb(*values, **named), None
+            while True:
+                try:
+                    step = steps.send(rows)
+                except StopIteration as end:
+                    return end.value
+                asked.append(step.statement)
+                rows = yield step
+
+        return doing(noted)
+
+    ask.store._do = noting  # type: ignore[method-assign]
+    yield asked
+    ask.store._do = doing  # type: ignore[method-assign]
 
 
 @contextmanager
 def asking(kind: str, folder: Path, now: str = "08:00") -> Iterator[Asking]:
     loop = asyncio.new_event_loop()
     clock = SetClock(at(now))
-    ask = Asking(STORES[kind](folder, clock), clock, loop)
+    ask = Asking(loop.run_until_complete(STORES[kind](folder, clock)), clock, loop)
     try:
         yield ask
     finally:
+        if "reads" in vars(ask):
+            ask.reads.close()
         ask(ask.store.close())
         loop.close()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-import apsw
 import pytest
 
 from quarterjack import rules
@@ -13,6 +13,8 @@ from quarterjack.errors import Conflict, NotFound, Violation, WrongState
 from quarterjack.rules import Ending, Facts, Plans, Reason, Retention, State, Status
 from quarterjack.store.forgetting import Forgotten, Sweep
 from quarterjack.store.reads import Reads
+from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.steps import sql
 from quarterjack.store.values import (
     Chunk,
     Day,
@@ -24,13 +26,19 @@ from quarterjack.store.values import (
 )
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 from rules.world import at
-from store.stores import Asking, connection, new
+from store.stores import STORES, Asking, asking, connection, new, query, statements
 
 NOTHING_FORGOTTEN = Retention(None, None, None, None, None, None)
 
 
+@pytest.fixture(params=STORES)
+def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
+    with asking(request.param, tmp_path) as asked:
+        yield asked
+
+
 def reads(ask: Asking) -> Reads:
-    return Reads(ask.store._path)  # type: ignore[attr-defined]
+    return ask.reads
 
 
 def states(ask: Asking, which: str = "nightly") -> list[str]:
@@ -105,13 +113,14 @@ class TestPlanning:
         identity = ask.add(every="1h")
         ask.go("09:00")
         ask.plan()
+        first = reads(ask).run(f"{identity}-0")[0].run
         ask.go("10:00")
 
         def twice(facts: Facts, now: int) -> Plans:
             plans = rules.plan(facts, now)
             (plan,) = plans.plans
             same_slot = plan.schedule._replace(planned_count=9)
-            run = plan.added or [reads(ask).run(f"{identity}-0")[0].run._replace(number=8)]
+            run = plan.added or [first]
             again = [run[0]._replace(number=8, slot=at("09:00"), state=State.QUEUED)]
             return plans._replace(plans=[plan._replace(schedule=same_slot, added=again)])
 
@@ -164,7 +173,7 @@ class TestPlanning:
 
 def write(ask: Asking, statement: str) -> None:
     """As somebody with a database browser would."""
-    connection(ask).execute(statement)
+    query(ask, statement)
 
 
 def forget_known(ask: Asking) -> None:
@@ -173,7 +182,12 @@ def forget_known(ask: Asking) -> None:
 
 
 def changes(ask: Asking) -> int:
-    return int(connection(ask).total_changes())
+    """A number that grows with each that is written."""
+    if isinstance(ask.store, SqliteStore):
+        return int(connection(ask).total_changes())
+    tables = ("schedules", "runs", "events", "audit", "planning", "specifications", "passed")
+    found = [query(ask, f"select max(xmin::text::bigint) from {table}") for table in tables]
+    return max(newest or 0 for ((newest,),) in found)
 
 
 class TestClaiming:
@@ -483,12 +497,9 @@ class TestSchedules:
 
         found = reads(ask).schedule("every 3h")
         assert (found.schedule.version, found.stored.name) == (3, "every 3h")
-        kept = (
-            connection(ask)
-            .execute("select version, body ->> 'every' from specifications order by version")
-            .fetchall()
-        )
-        assert kept == [(1, "1h"), (2, "2h"), (3, "3h")]
+        kept = query(ask, "select version, body from specifications order by version")
+        said = [(version, json.loads(body)["every"]) for version, body in kept]
+        assert said == [(1, "1h"), (2, "2h"), (3, "3h")]
 
     def test_deleting_keeps_the_history_and_frees_the_key(self, ask: Asking):
         run = started(ask)
@@ -631,7 +642,7 @@ class TestOutputAndNotices:
         with pytest.raises(ZeroDivisionError):
             ask(ask.store.rescue_runs(ask.now, 1, broken))
 
-        kinds = connection(ask).execute("select kind, about from events order by id").fetchall()
+        kinds = query(ask, "select kind, about from events order by id")
         assert kinds == [
             ("schedule.created", '["nightly"]'),
             ("run.planned", '["1-0"]'),
@@ -678,11 +689,8 @@ class TestForgetting:
         self.forget(ask, run_age=10 * DAY + 90 * MINUTE)
 
         assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2]
-        tables = (
-            connection(ask)
-            .execute("select (select count(*) from attempts), (select count(*) from output)")
-            .fetchall()
-        )
+        counts = "select (select count(*) from attempts), (select count(*) from output)"
+        tables = query(ask, counts)
         assert tables == [(0, 2)]
 
     def test_the_last_run_and_the_last_success_stay(self, ask: Asking):
@@ -733,7 +741,8 @@ class TestForgetting:
     def test_audit_rows_have_an_age_of_their_own(self, ask: Asking):
         for age in (3, 1):
             then = ask.now - age * DAY
-            write(ask, f"insert into audit (at, by, origin, verb) values ({then}, 'a', 'b', 'c')")
+            row = f"{age}, {then}, 'a', 'b', 'c'"
+            write(ask, f"insert into audit (id, at, by, origin, verb) values ({row})")
 
         assert self.forget(ask, audit_age=2 * DAY) == 1
         assert self.forget(ask, audit_age=2 * DAY) == 0
@@ -795,14 +804,10 @@ class TestForgetting:
         self.lived(ask)
         ask.clock.instant += HOUR
         self.forget(ask, run_count=2, run_age=DAY)
-        asked: list[str] = []
-        database = connection(ask)
-        database.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda told: asked.append(told["sql"]))
+        with statements(ask) as asked:
+            assert self.forget(ask, run_count=2, run_age=DAY) == 0
 
-        assert self.forget(ask, run_count=2, run_age=DAY) == 0
-
-        database.trace_v2(0)
-        assert not [text for text in asked if "schedules" in text]
+        assert not [name for name in asked if "schedules" in sql(name, "sqlite")]
         assert len(asked) < 25
 
     def test_beside_the_runs_that_are_kept_others_are_not_read(self, ask: Asking):
@@ -942,9 +947,7 @@ class TestAClockThatWasAhead:
         ask.go("08:30")
         ask.plan()
 
-        assert connection(ask).execute("select last_look from planning").fetchall() == [
-            (at("08:30"),)
-        ]
+        assert query(ask, "select last_look from planning") == [(at("08:30"),)]
 
     def test_days_are_rolled_up_and_runs_beyond_their_number_forgotten(self, ask: Asking):
         ask.add(every="1h")
@@ -969,5 +972,5 @@ class TestAClockThatWasAhead:
                 _, sweep = ask(ask.store.forget(due, retention, sweep, ask.now))
 
         counted = "select succeeded from daily where schedule_id = 1"
-        assert connection(ask).execute(counted).fetchall() == [(3,)], "from when it is noticed"
-        assert connection(ask).execute("select count(*) from runs").fetchall() == [(3,)]
+        assert query(ask, counted) == [(3,)], "from when it is noticed"
+        assert query(ask, "select count(*) from runs") == [(3,)]

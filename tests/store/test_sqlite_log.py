@@ -114,11 +114,11 @@ def test_a_read_of_ours_ends_even_if_it_has_many_statements(
 ):
     ask.add(every="1h")
     monkeypatch.setattr(sqlite_thread, "READ_SECONDS_MAX", -1)
-    reads = Reads(Path(connection(ask).filename))
+    reads = Reads(ask.url)
 
     with pytest.raises(StoreAway, match="reading took longer than -1 s; ask for less at a time"):
         reads.schedules()
-    assert not reads._walker._connection.in_transaction
+    assert not reads._looker._connection.in_transaction  # type: ignore[attr-defined]
     reads.close()
 
 

@@ -95,7 +95,7 @@ def test_the_log_of_whoever_came_later_is_left_alone(ask: Asking, tmp_path: Path
 
 @pytest.mark.fault("F33")
 def test_whoever_only_reads_is_told_as_well(ask: Asking, tmp_path: Path):
-    reads = Reads(tmp_path / "q.db")
+    reads = Reads(f"sqlite:///{tmp_path}/q.db")
     assert len(reads.schedules()) == 50
     move(tmp_path / "copy.db", tmp_path / "q.db")
 
@@ -113,7 +113,7 @@ def test_what_other_processes_write_is_no_reason(ask: Asking, tmp_path: Path):
         other.close()
         ask.add(f"and ours {number}", every="1h")
 
-    assert len(Reads(tmp_path / "q.db").schedules(limit=100)) == 55
+    assert len(Reads(f"sqlite:///{tmp_path}/q.db").schedules(limit=100)) == 55
 
 
 @pytest.mark.fault("F32")

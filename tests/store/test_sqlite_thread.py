@@ -19,8 +19,8 @@ from quarterjack.store import sqlite_thread
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.sqlite_thread import CommittingThread, Operation, Walker
-from quarterjack.store.steps import QUERIES, Ask, Steps, sql
+from quarterjack.store.sqlite_thread import CommittingThread, Walker
+from quarterjack.store.steps import QUERIES, Ask, Operation, Steps, sql
 from store.stores import Asking, connection, new
 
 
@@ -365,12 +365,13 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
     assert whole == {
         "ailing_schedules": ["SCAN schedules"],  # when a person asks what is wrong
         # Up to a limit, where there is one.
-        "count_active": ["SCAN schedules USING INDEX schedules_by_key"],
+        "count_active": ["SCAN schedules USING INDEX schedules_by_key", "SCAN counted"],
         "deleted_schedule": ["SCAN schedules"],  # when a person asks for what is gone
         "list_runs": ["SCAN runs USING INDEX runs_planned"],  # the newest, up to a limit
         # One row, of four that are each found in an index.
         "next_dues": ["SCAN CONSTANT ROW", "SCAN outbox USING INDEX outbox_unsent"],
         "planning": ["SCAN planning"],  # one row
+        "rations": ["SCAN planning"],
         "put_planning": ["SCAN planning"],
         "roll_up": ["SCAN CONSTANT ROW", "SCAN CONSTANT ROW"],  # two rows
         "unsent_notices": ["SCAN outbox USING INDEX outbox_unsent"],  # only what is unsent

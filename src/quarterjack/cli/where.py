@@ -44,7 +44,7 @@ class Database(NamedTuple):
 
     @contextmanager
     def reading(self) -> Iterator[Reads]:
-        reads = Reads(self.path)
+        reads = Reads(self.url)
         try:
             yield reads
         finally:

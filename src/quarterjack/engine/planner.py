@@ -33,6 +33,7 @@ class Planner:
         self._store = store
         self._limits = limits
         self._decide = planning_within(limits)
+        self._is_rationed = bool(limits.max_dispatch_per_tick or limits.max_catchup_runs)
         self._hint = hint
         self._ask_leases = ask_leases
         self._zone_data = zone_data
@@ -46,7 +47,9 @@ class Planner:
         # Asked for right behind it, a claim finds what is planned, and shares its commit.
         self._hint("worker")
         try:
-            planned = await self._store.plan_due(now, BATCH, self._decide)
+            planned = await self._store.plan_due(
+                now, BATCH, self._decide, rationed=self._is_rationed
+            )
         except StoreError:
             raise
         except Exception as error:

@@ -95,7 +95,7 @@ def change_schedules(
         except NotFound as error:
             refused += [] if ignores_missing else [error]
     done = []
-    for _, row in sorted(rows.items()):
+    for row in (yield from _locked(rows)):
         try:
             stored = yield from _permitted(specifications, row, asked)
             done.append((yield from changed(specifications, stored.schedule, decide, now, asked)))
@@ -114,7 +114,8 @@ def edit_schedule(
     now: int,
     asked: Asked | None,
 ) -> Steps[Plans]:
-    row = yield from read_row(which)
+    found = yield from read_row(which)
+    (row,) = yield from _locked([found[0]])
     stored = yield from _permitted(specifications, row, asked)
     return (
         yield from edited(
@@ -127,7 +128,7 @@ def change_run(
     specifications: Specifications, run_id: str, decide: DecideRun, now: int, asked: Asked | None
 ) -> Steps[Plans]:
     run = yield from read_run(run_id)
-    (row,) = yield Ask("schedules_by_ids", ([run.schedule_id],))
+    (row,) = yield from _locked([run.schedule_id])
     stored = yield from _permitted(specifications, row, asked)
     run = yield from read_run(run_id)  # as it is now that its schedule is locked
 
@@ -135,6 +136,13 @@ def change_run(
         return decide(facts, run, now)
 
     return (yield from changed(specifications, stored.schedule, of_this_run, now, asked, run=run))
+
+
+def _locked(ids: Iterable[int]) -> Steps[list[Row]]:
+    """The rows of these schedules, in order, as they are now that nobody else decides about
+    them."""
+    rows = yield Ask("schedules_by_ids", (sorted(ids),))
+    return sorted(rows, key=lambda row: row[0])
 
 
 def _permitted(specifications: Specifications, row: Row, asked: Asked | None) -> Steps[Stored]:

@@ -69,8 +69,9 @@ def carry_out_settlements(
     yield from _put_runs(each.run for each in settlements if each.attempt is not None)
     attempts = [attempt_row(each.attempt) for each in settlements if each.attempt is not None]
     yield from _many("add_attempts", attempts)
-    passed = [passed_row(each.schedule.id, row) for each in settlements for row in each.passed]
-    yield from _many("put_passed", passed)
+    passed = [(each.schedule.id, row) for each in settlements for row in each.passed]
+    last_said = {(owner, row.first): passed_row(owner, row) for owner, row in passed}
+    yield from _many("put_passed", list(last_said.values()))
     yield from _close_waiting(((each.schedule.id, each.closes) for each in settlements), now)
     last = {each.schedule.id: each.schedule for each in settlements}
     yield from _many("put_schedules", [schedule_row(each) for each in last.values()])

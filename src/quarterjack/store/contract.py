@@ -77,9 +77,13 @@ class Store(ABC):
         """Make the file smaller by a little of what was forgotten; is there more to give?"""
         return False
 
-    async def plan_due(self, now: int, limit: int, decide: DecidePlans) -> Planned:
-        """Plan what is due. Each slot is added once, in the transaction that moves the cursor."""
-        return await self._do(verbs.plan_due, self._known, now, limit, decide)
+    async def plan_due(
+        self, now: int, limit: int, decide: DecidePlans, *, rationed: bool = False
+    ) -> Planned:
+        """Plan what is due. Each slot is added once, in the transaction that moves the cursor. If
+        something is rationed for all planners together, they plan one after the other."""
+        known = self._known
+        return await self._do(verbs.plan_due, known, now, limit, decide, rationed=rationed)
 
     async def due_ids(self, now: int, limit: int) -> Sequence[int]:
         """Which schedules are due."""

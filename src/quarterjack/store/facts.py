@@ -75,9 +75,14 @@ def read_schedules(rows: Sequence[Row], specifications: Specifications) -> Steps
 
 
 def read_facts(
-    schedules: Sequence[Schedule], now: int, *, scopes: Iterable[str] | None = None
+    schedules: Sequence[Schedule],
+    now: int,
+    *,
+    scopes: Iterable[str] | None = None,
+    rationed: bool = False,
 ) -> Steps[Facts]:
-    """The facts for planning these; for an operation `scopes` says whose open runs it needs."""
+    """The facts for planning these; for an operation `scopes` says whose open runs it needs. What
+    is rationed is given out by one planner at a time."""
     readable = [each for each in schedules if not isinstance(each.specification, Unreadable)]
     if scopes is None:
         scopes = {
@@ -92,7 +97,8 @@ def read_facts(
     beyond = {run.gate for run in runs if run.gate is not None} - locks
     if beyond:
         gates |= yield from read_gates(beyond, now)
-    ((last_look, outage, pace),) = map(planning_of, (yield Ask("planning")))
+    rations = yield Ask("rations" if rationed else "planning")
+    ((last_look, outage, pace),) = map(planning_of, rations)
     return Facts(
         schedules,
         grouped(runs),

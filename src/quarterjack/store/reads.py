@@ -4,8 +4,7 @@ nothing; lists are read by key, a page at a time."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
@@ -13,9 +12,9 @@ from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedul
 from quarterjack.store.facts import read_row, read_run, read_schedules
 from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
 from quarterjack.store.specifications import Specifications
-from quarterjack.store.sqlite_file import open_to_read
-from quarterjack.store.sqlite_thread import Operation, Walker
-from quarterjack.store.steps import Ask, Row, Steps
+from quarterjack.store.sqlite_file import is_postgres, open_to_read, path_of
+from quarterjack.store.sqlite_thread import Walker
+from quarterjack.store.steps import Ask, Operation, Row, Steps
 from quarterjack.store.values import Audit, Day, Stored
 
 P = ParamSpec("P")
@@ -43,16 +42,29 @@ class FoundRun(NamedTuple):
     payload: object
 
 
+class Looker(Protocol):
+    def read(self, operation: Operation) -> None: ...
+    def close(self) -> None: ...
+
+
+def _looker(url: str, known: Specifications) -> Looker:
+    if is_postgres(url):
+        from quarterjack.store import postgres_link, postgres_reads
+
+        return postgres_reads.Looker(postgres_link.address_of(url), known)
+    path = path_of(url)
+    return Walker(open_to_read(path), path, known, SystemClock())
+
+
 class Reads:
     """One database, to be looked at."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, url: str) -> None:
         self._known = Specifications()
-        connection = open_to_read(path)
-        self._walker = Walker(connection, path, self._known, SystemClock())
+        self._looker = _looker(url, self._known)
 
     def close(self) -> None:
-        self._walker.close()
+        self._looker.close()
 
     def schedules(self, after: int = 0, limit: int = PAGE) -> list[Found]:
         """In the order of their ids, from the one after this."""
@@ -91,10 +103,8 @@ class Reads:
 
     def _do(self, steps: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation("read", lambda: steps(*values, **named))
-        self._walker.read(operation)
-        if operation.error is not None:
-            raise operation.error
-        return operation.result  # type: ignore[no-any-return]
+        self._looker.read(operation)
+        return operation.answer()  # type: ignore[no-any-return]
 
 
 def _schedules(known: Specifications, after: int, limit: int) -> Steps[list[Found]]:

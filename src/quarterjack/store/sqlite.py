@@ -12,8 +12,8 @@ import apsw
 
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite_log import LOG_BYTES_MAX, log_bytes, shorten_log
-from quarterjack.store.sqlite_thread import CommittingThread, Inline, Operation, Walker
-from quarterjack.store.steps import Ask, Row, Steps, sql
+from quarterjack.store.sqlite_thread import CommittingThread, Inline, Walker
+from quarterjack.store.steps import Ask, Operation, Row, Steps, sql
 from quarterjack.store.watch import writes
 
 P = ParamSpec("P")

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from quarterjack.clock import process_name
 from quarterjack.errors import StoreAway, StoreError, StoreFull, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
+from quarterjack.store.migration import (
+    Migration,
+    migrations,
+    refuse_older_schemas,
+    refuse_other_schemas,
+)
 from quarterjack.store.sqlite_library import refuse_faulty_library
 from quarterjack.store.sqlite_log import LOG_PAGES
 
-MIGRATIONS = Path(__file__).parent / "migrations" / "sqlite"
 APPLICATION_ID = 0x514A434B
 """`QJCK`, in the header of every database of ours."""
 BUSY_SECONDS = 5
 CHECKED_BYTES_MAX = 64 * 2**20
 """A larger file is not read through at each start."""
+STATEMENTS_KEPT = 400
+"""More than there are, or some would be prepared again and again."""
 DURABILITIES = ("full", "normal")
 MOUNTS = Path("/proc/self/mounts")
 _FOREIGN = (
@@ -31,27 +37,17 @@ _FOREIGN = (
 """How the kinds of file systems begin on which SQLite's locks or shared memory do not hold."""
 
 
-class Migration(NamedTuple):
-    number: int
-    name: str
-    text: str
-
-    @property
-    def checksum(self) -> str:
-        return blake2b(self.text.encode(), digest_size=16).hexdigest()
-
-
-def migrations(folder: Path = MIGRATIONS) -> list[Migration]:
-    """In order; a file is `0007_what_it_does.sql`."""
-    files = sorted(folder.glob("*.sql"))
-    return [Migration(int(file.stem[:4]), file.stem[5:], file.read_text()) for file in files]
+def is_postgres(url: str) -> bool:
+    return url.startswith(("postgresql://", "postgres://"))
 
 
 def path_of(url: str) -> Path:
     """`sqlite:///relative.db` or `sqlite:////absolute.db`."""
     scheme, _, path = url.partition(":///")
     if scheme != "sqlite" or not path:
-        remedy = "write sqlite:///quarterjack.db, or sqlite:////var/lib/quarterjack.db"
+        remedy = (
+            "write sqlite:///quarterjack.db, sqlite:////var/lib/quarterjack.db, or postgresql://"
+        )
         raise StoreUnusable(f"database {without_secrets(url)}: not understood; {remedy}")
     return Path(path)
 
@@ -73,7 +69,7 @@ def open_database(
 ) -> apsw.Connection:
     """A connection to a database of ours, at the schema of this program. `create` allows to make
     one where nothing is, and to bring an older one up to date."""
-    wanted = migrations() if steps is None else steps
+    wanted = migrations("sqlite") if steps is None else steps
     refuse_faulty_library()
     _refuse_odd_places(path, mounts)
     if not path.exists():
@@ -94,7 +90,7 @@ def open_to_read(path: Path) -> apsw.Connection:
     """A connection that cannot write, for looking at a database that is there."""
     try:
         connection = open_as_it_is(path)
-        _bring_up_to_date(connection, path, migrations(), 0, allowed=False)
+        _bring_up_to_date(connection, path, migrations("sqlite"), 0, allowed=False)
     except apsw.Error as error:
         raise _refusal(error, path) from error
     return connection
@@ -140,14 +136,14 @@ def _refuse_strangers(connection: apsw.Connection, path: Path) -> None:
 def memory_database(now: int) -> apsw.Connection:
     """One that is gone when it is closed: for the simulator."""
     connection = _connected(":memory:")
-    _migrate(connection, migrations(), now)
+    _migrate(connection, migrations("sqlite"), now)
     return connection
 
 
 def _connected(name: str, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
     """A connection whose statements are planned once. SQLite else plans them anew for every value
     that is bound, which takes up to sixty times as long as carrying them out."""
-    connection = apsw.Connection(name, flags=flags)
+    connection = apsw.Connection(name, flags=flags, statementcachesize=STATEMENTS_KEPT)
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
@@ -252,21 +248,11 @@ def _bring_up_to_date(
     allowed: bool,
 ) -> None:
     applied = connection.execute("select number, checksum from migrations order by number")
-    known = {migration.number: migration for migration in wanted}
-    newest, stored = max(known, default=0), 0
-    rows: list[tuple[Any, ...]] = applied.fetchall()
-    for stored, checksum in rows:
-        if stored > newest:
-            remedy = "use the newer program, or restore a backup of before its upgrade"
-            schemas = f"it is at schema {stored}, this program knows {newest}"
-            raise StoreUnusable(f"database {path}: {schemas}; {remedy}")
-        if known[stored].checksum != checksum:
-            remedy = "use the program that made the database"
-            raise StoreUnusable(f"database {path}: its schema {stored} is not ours; {remedy}")
-    if stored < newest:
-        if not allowed:
-            schemas = f"it is at schema {stored}, this program needs {newest}"
-            raise StoreUnusable(f"database {path}: {schemas}; run `quarterjack db upgrade`")
+    rows: list[Any] = applied.fetchall()
+    stored = refuse_other_schemas(path, rows, wanted)
+    if not allowed:
+        refuse_older_schemas(path, stored, wanted)
+    elif stored < max((each.number for each in wanted), default=0):
         _migrate(connection, wanted, now)
 
 

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,7 +22,7 @@ from quarterjack.failpoint import failpoint
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite_file import advised
 from quarterjack.store.sqlite_replaced import OpenFile
-from quarterjack.store.steps import Many, Steps, sql
+from quarterjack.store.steps import Many, Operation, Steps, sql
 
 STATEMENT_SECONDS_MAX = 30
 READ_SECONDS_MAX = 10
@@ -33,16 +33,6 @@ _LOOK_AT_CLOCK_EVERY = 100_000
 
 class Ticking(Protocol):
     def monotonic(self) -> int: ...
-
-
-class Operation:
-    """A verb that somebody waits for."""
-
-    def __init__(self, name: str, begin: Callable[[], Steps[Any]]) -> None:
-        self.name = name
-        self.begin = begin
-        self.result: Any = None
-        self.error: BaseException | None = None
 
 
 class Walker:
@@ -187,7 +177,7 @@ class Inline:
 
     async def run(self, operation: Operation) -> Any:
         self._walker.run([operation])
-        return _answer(operation)
+        return operation.answer()
 
     async def close(self) -> None:
         self._walker.close()
@@ -212,7 +202,7 @@ class CommittingThread:
             self._waiting.append((operation, future))
             self._woken.notify()
         await future
-        return _answer(operation)
+        return operation.answer()
 
     def _work(self) -> None:
         while True:
@@ -248,9 +238,3 @@ def _wake(futures: Sequence[asyncio.Future[None]]) -> None:
     for future in futures:
         if not future.done():
             future.set_result(None)
-
-
-def _answer(operation: Operation) -> Any:
-    if operation.error is not None:
-        raise operation.error
-    return operation.result

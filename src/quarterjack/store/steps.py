@@ -3,7 +3,7 @@ once, and every database walks it in its own way: SQLite in a thread, PostgreSQL
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -29,6 +29,21 @@ class Many(NamedTuple):
 
 
 Steps: TypeAlias = Generator[Ask | Many, list[Row], T]
+
+
+class Operation:
+    """A verb that somebody waits for."""
+
+    def __init__(self, name: str, begin: Callable[[], Steps[Any]]) -> None:
+        self.name = name
+        self.begin = begin
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def answer(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.result
 
 
 @cache

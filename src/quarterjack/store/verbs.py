@@ -50,30 +50,43 @@ from quarterjack.store.values import (
     Settled,
 )
 from quarterjack.telemetry.events import of_claims
+from quarterjack.times.instants import MILLISECOND
 
 ANY_PRIORITY = 2**62
 """Higher than any that a schedule may have."""
+HELD_BY_OTHERS = 10 * MILLISECOND
+"""So long after, what another node decides just now is looked at again."""
 
 
 def plan_due(
-    specifications: Specifications, now: int, limit: int, decide: DecidePlans
+    specifications: Specifications, now: int, limit: int, decide: DecidePlans, *, rationed: bool
 ) -> Steps[Planned]:
     failpoint("plan.begun")
     rows = yield Ask("due_schedules", (now, limit))
     schedules = yield from read_schedules(rows, specifications)
-    facts = yield from read_facts(schedules, now)
+    facts = yield from read_facts(schedules, now, rationed=rationed)
     failpoint("plan.read")
     added, stops, is_notable = 0, False, False
     noted = facts.last_look is not None and 0 <= now - facts.last_look < LOOK_NOTED_AFTER
     if schedules or not noted:
         plans = decide(facts, now)
-        yield Many("put_planning", [planning_row(now, plans.outage, plans.pace)])
+        if not noted or (plans.outage, plans.pace) != (facts.outage, facts.pace):
+            yield Many("put_planning", [planning_row(now, plans.outage, plans.pace)])
         before = {schedule.id: schedule for schedule in schedules}
         is_notable = yield from carry_out_plans(plans, before, specifications, now)
         added = sum(len(plan.added) + len(plan.released) for plan in plans.plans)
         stops = any(plan.cancelled for plan in plans.plans)
     next_wake = yield from _next_wake()
+    next_wake = _unless_held(next_wake, now, is_all=len(schedules) < limit)
     return Planned(len(schedules), added, next_wake, stops, is_notable)
+
+
+def _unless_held(instant: int | None, now: int, *, is_all: bool) -> int | None:
+    """When to look again. If all was taken that could be, what is still due is another node's for
+    a moment."""
+    if instant is None or instant > now or not is_all:
+        return instant
+    return now + HELD_BY_OTHERS
 
 
 def due_ids(now: int, limit: int) -> Steps[Sequence[int]]:
@@ -104,12 +117,13 @@ def claim_runs(
             started = [(row[15] + 1, worker, now, lease_until, row[0], row[1]) for row in rows]
             if started:
                 yield Many("start_runs", started)
-        ((earliest,),) = yield Ask("next_ready", (queue, priority))
-        next_ready += [] if earliest is None else [earliest]
+        ((instant,),) = yield Ask("next_ready", (queue, priority))
+        next_ready += [] if instant is None else [instant]
     claims = yield from _claims(found, specifications, worker, lease_until, now)
     yield from add_events(of_claims((claim.run for claim in claims), now))
     failpoint("claim.written")
-    return Claimed(claims, min(next_ready, default=None))
+    earliest = min(next_ready, default=None)
+    return Claimed(claims, _unless_held(earliest, now, is_all=len(found) < seats))
 
 
 def _levels(queues: Sequence[str]) -> Steps[list[tuple[int, str]]]:
@@ -198,13 +212,22 @@ def rescue_runs(
     decide: DecideSettlements,
     spared: Container[tuple[str, int]],
 ) -> Steps[Rescued]:
-    found = [run_of(row) for row in (yield Ask("lapsed_runs", (now, limit)))]
-    lapsed = [run for run in found if (run.id, run.attempt) not in spared]
-    lost = [(run, Outcome(Ending.LOST, now, _worker_lost(run))) for run in lapsed]
+    lapsed = yield from _lapsed("lapsed_runs", now, limit, spared)
     schedules = yield from _schedules_of(lapsed, specifications)
+    if lapsed:  # as they are now that their schedules are locked, and those of no others
+        again = yield from _lapsed("take_lapsed_runs", now, limit, spared)
+        lapsed = [run for run in again if run.schedule_id in {each.schedule_id for each in lapsed}]
+    lost = [(run, Outcome(Ending.LOST, now, _worker_lost(run))) for run in lapsed]
     settled, next_wake, _ = yield from _settle(specifications, lost, schedules, decide, now)
     ((next_lease_end,),) = yield Ask("next_lease_end", (now,))
     return Rescued(settled, next_lease_end, next_wake)
+
+
+def _lapsed(
+    statement: str, now: int, limit: int, spared: Container[tuple[str, int]]
+) -> Steps[list[Run]]:
+    found = [run_of(row) for row in (yield Ask(statement, (now, limit)))]
+    return [run for run in found if (run.id, run.attempt) not in spared]
 
 
 def _worker_lost(run: Run) -> str:

@@ -5,4 +5,4 @@ from (
     from schedules
     where deleted_at is null and (status = 'active' or paused_until is not null)
     limit $1
-)
+) as counted

@@ -1,6 +1,6 @@
 -- The newest first, by when they were planned.
 select *
 from runs
-where $1 is null or state = $1
+where cast($1 as text) is null or state = $1
 order by planned_at desc, schedule_id desc, number desc
 limit $2

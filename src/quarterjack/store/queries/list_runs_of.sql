@@ -1,5 +1,5 @@
 select *
 from runs
-where schedule_id = $1 and ($2 is null or state = $2)
+where schedule_id = $1 and (cast($2 as text) is null or state = $2)
 order by number desc
 limit $3

@@ -11,4 +11,4 @@ from (
     select min(wake_at)
     from schedules
     where sign(priority) = -1 and wake_at is not null
-)
+) as wakes

@@ -1,0 +1,194 @@
+"""Links: connections to PostgreSQL that come back by themselves, and its errors in our words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+
+from quarterjack.errors import (
+    QuarterjackError,
+    StoreAway,
+    StoreError,
+    StoreFull,
+    StoreUnusable,
+    Violation,
+)
+
+CONNECT_SECONDS = 5
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
+STATEMENTS_KEPT = 500
+DEFAULT_SCHEMA = "quarterjack"
+
+
+class Address(NamedTuple):
+    """Where the database is, and in which of its schemas our tables are."""
+
+    url: str
+    schema: str = DEFAULT_SCHEMA
+
+    def __str__(self) -> str:
+        """As it may be shown: who signs in, and with what, is left out."""
+        parts = urlsplit(self.url)
+        port = f":{parts.port}" if parts.port else ""
+        place = f"postgresql://{parts.hostname or ''}{port}{parts.path}"
+        return place if self.schema == DEFAULT_SCHEMA else f"{place}?schema={self.schema}"
+
+
+def address_of(url: str) -> Address:
+    """`postgresql://user@host/database`, with `?schema=` for other tables in the same database."""
+    parts = urlsplit(url)
+    said = parse_qsl(parts.query)
+    schema = dict(said).get("schema", DEFAULT_SCHEMA)
+    if not schema.isidentifier() or not schema.isascii() or schema != schema.lower():
+        remedy = "use lower-case letters, digits and _"
+        raise StoreUnusable(f"database {Address(url)}: schema {schema!r} is no name; {remedy}")
+    left = urlencode([each for each in said if each[0] != "schema"])
+    return Address(urlunsplit(parts._replace(query=left)), schema)
+
+
+class Link:
+    """One connection, made when it is needed and anew when it was lost, but not in a hurry."""
+
+    def __init__(
+        self,
+        address: Address,
+        name: str,
+        seconds: float,
+        chance: Callable[[], float],
+        on_made: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._address = address
+        self._name = name
+        self._seconds = seconds
+        self._chance = chance
+        self._on_made = on_made
+        self._made: asyncpg.Connection | None = None
+        self._failures = 0
+        self.lock = asyncio.Lock()
+        """Held by whoever asks: one at a time."""
+        self.is_pooled = False
+        """Somebody stands between us and the database, who gives us now this connection to it and
+        now that."""
+
+    async def connection(self) -> asyncpg.Connection:
+        if self._made is not None and not self._made.is_closed():
+            return self._made
+        if self._failures:
+            await asyncio.sleep(self._pause())
+        self._failures += 1
+        self._made = await self._connected(STATEMENTS_KEPT)
+        pid = await self._made.fetchval("select pg_backend_pid()")
+        self.is_pooled = pid != self._made.get_server_pid()
+        if self.is_pooled:  # what one connection has prepared, another does not know
+            await self._made.close()
+            self._made = await self._connected(0)
+        if self._on_made is not None:
+            await self._on_made(self._made)
+        self._failures = 0
+        return self._made
+
+    async def _connected(self, kept: int) -> asyncpg.Connection:
+        return await asyncpg.connect(
+            self._address.url,
+            timeout=CONNECT_SECONDS,
+            command_timeout=self._seconds,
+            statement_cache_size=kept,
+            max_cached_statement_lifetime=0,
+            server_settings={"application_name": self._name},
+        )
+
+    def _pause(self) -> float:
+        """Ever longer, and not at the same moment as everybody else."""
+        longest = min(FIRST_PAUSE_SECONDS * (1 << min(self._failures, 16)), LONGEST_PAUSE_SECONDS)
+        return longest * (0.5 + self._chance() / 2)
+
+    def drop(self) -> None:
+        """It may be broken: the next one who needs it makes another."""
+        if self._made is not None:
+            self._made.terminate()
+            self._made = None
+
+    async def close(self) -> None:
+        made, self._made = self._made, None
+        if made is None:
+            return
+        try:
+            await made.close(timeout=2)
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            made.terminate()
+
+
+_AGAIN = ("40001", "40P01")
+"""Two transactions stood in each other's way: one of them simply begins anew."""
+_AWAY = {
+    "08": ("the connection is lost", "work goes on when it is back"),
+    "53": ("it has no room for more", "look at its connections, memory and disk"),
+    "55P03": ("another transaction holds a lock for too long", "end that transaction"),
+    "57014": ("a statement took too long", "look for other load on it"),
+    "57P": ("it is being stopped or started", "work goes on when it is back"),
+    "25P0": ("a transaction stood still for too long", "look for other load on this machine"),
+    "25006": ("it can only be read", "work goes on when it is the primary again"),
+}
+_UNUSABLE = {
+    "28": ("it does not let us in", "look at user, password and pg_hba.conf"),
+    "3D000": ("there is no such database", "make it with createdb, or name another"),
+    "3F000": ("there is no such schema", "start `quarterjack up` once, or name another"),
+    "42501": ("this user may not do that", "give it the rights that docs/postgresql.md lists"),
+    "42P01": ("its tables are gone", "restore a backup"),
+}
+
+
+def is_collision(error: BaseException) -> bool:
+    return isinstance(error, asyncpg.PostgresError) and error.sqlstate in _AGAIN
+
+
+def is_lost(error: BaseException) -> bool:
+    """Nobody knows what became of what was asked."""
+    if isinstance(error, asyncpg.PostgresError):
+        return _is(error, "08") or _is(error, "57P") or _is(error, "25P0")
+    if isinstance(error, asyncpg.InterfaceError):
+        return not isinstance(error, ValueError)
+    return isinstance(error, (OSError, TimeoutError))
+
+
+def _is(error: asyncpg.PostgresError, state: str) -> bool:
+    """Errors without a state are of the connection."""
+    return str(error.sqlstate or "08").startswith(state)
+
+
+def advised(error: BaseException, address: Address) -> BaseException:
+    """The same error in our words: what is wrong with which database, and what to do."""
+    if isinstance(error, QuarterjackError):
+        return error
+    if not isinstance(error, asyncpg.PostgresError):
+        if not is_lost(error):
+            is_ours = isinstance(error, asyncpg.InterfaceError)
+            return Violation(f"database {address}: {error}") if is_ours else error
+        reason, remedy = _AWAY["08"]
+        return StoreAway(f"database {address}: {reason} ({_told(error)}); {remedy}")
+    if _is(error, "53100"):
+        return StoreFull(f"database {address}: its disk is full ({error}); make room")
+    for state, (reason, remedy) in _AWAY.items():
+        if _is(error, state):
+            return StoreAway(f"database {address}: {reason} ({error}); {remedy}")
+    if is_collision(error):
+        remedy = "it is tried again"
+        return StoreAway(f"database {address}: transactions collide ({error}); {remedy}")
+    for state, (reason, remedy) in _UNUSABLE.items():
+        if _is(error, state):
+            return StoreUnusable(f"database {address}: {reason} ({error}); {remedy}")
+    return Violation(f"database {address}: {type(error).__name__}: {error}")
+
+
+def refusal(error: BaseException, address: Address) -> StoreError:
+    """The same at a start: whatever will not pass by itself is for a person to look at."""
+    told = advised(error, address)
+    return told if isinstance(told, StoreError) else StoreUnusable(_told(told))
+
+
+def _told(error: BaseException) -> str:
+    return str(error) or type(error).__name__

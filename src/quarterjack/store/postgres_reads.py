@@ -1,0 +1,59 @@
+"""Looking at a database on PostgreSQL: on a connection of its own, in transactions that cannot
+write, from plain functions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import asyncpg
+
+from quarterjack.clock import SystemClock
+from quarterjack.store.postgres_link import Address, Link, advised, refusal
+from quarterjack.store.postgres_schema import bring_up_to_date
+from quarterjack.store.postgres_walk import walk
+from quarterjack.store.specifications import Specifications
+from quarterjack.store.steps import Operation
+
+READ_SECONDS = 10
+
+
+class Looker:
+    def __init__(self, address: Address, known: Specifications) -> None:
+        self._address = address
+        self._known = known
+        self._link = Link(address, "quarterjack reads", READ_SECONDS, SystemClock().chance)
+        self._loop = asyncio.new_event_loop()
+        try:
+            self._loop.run_until_complete(self._open())
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+            self.close()
+            raise refusal(error, address) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, operation: Operation) -> None:
+        """At one moment of the database."""
+        self._loop.run_until_complete(self._read(operation))
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._link.close())
+        self._loop.close()
+
+    async def _open(self) -> None:
+        await bring_up_to_date(await self._link.connection(), self._address, allowed=False)
+
+    async def _read(self, operation: Operation) -> None:
+        try:
+            connection = await self._link.connection()
+            await connection.execute(
+                "begin isolation level repeatable read, read only;"
+                f" set local search_path = {self._address.schema}"
+            )
+            operation.result, _ = await walk(connection, operation.begin())
+            self._known.keep([self._known.taken()])
+        except Exception as error:
+            operation.error = advised(error, self._address)
+        with contextlib.suppress(Exception):  # the next one makes another connection
+            await (await self._link.connection()).execute("rollback")

@@ -1,0 +1,77 @@
+"""The schema on PostgreSQL: made or brought up to date by one program at a time, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from quarterjack.errors import StoreUnusable
+from quarterjack.failpoint import failpoint
+from quarterjack.store.migration import (
+    Migration,
+    migrations,
+    refuse_older_schemas,
+    refuse_other_schemas,
+)
+from quarterjack.store.postgres_link import Address
+
+OLDEST = 140000
+_ONE_AT_A_TIME = 7415_0001
+"""The number of an advisory lock: who comes second waits, and finds nothing left to do."""
+
+
+async def bring_up_to_date(
+    connection: asyncpg.Connection,
+    address: Address,
+    *,
+    allowed: bool,
+    steps: Sequence[Migration] | None = None,
+) -> tuple[int, int]:
+    """From which schema to which. All that is missing is one transaction."""
+    wanted = migrations("postgres") if steps is None else steps
+    version = await connection.fetchval("select current_setting('server_version_num')::int")
+    if version < OLDEST:
+        remedy = f"use PostgreSQL {OLDEST // 10000} or later"
+        raise StoreUnusable(f"database {address}: it is PostgreSQL {version // 10000}; {remedy}")
+    stored = await _stored(connection, address, wanted)
+    newest = max((each.number for each in wanted), default=0)
+    if not allowed:
+        if not stored:
+            remedy = "start `quarterjack up` once, or name another with --database"
+            raise StoreUnusable(f"database {address}: nothing of ours is there; {remedy}")
+        refuse_older_schemas(address, stored, wanted)
+    if stored < newest:
+        async with connection.transaction():
+            await connection.execute("select pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+            stored = await _stored(connection, address, wanted)
+            await _migrate(connection, address, [each for each in wanted if each.number > stored])
+    return stored, newest
+
+
+async def _stored(
+    connection: asyncpg.Connection, address: Address, wanted: Sequence[Migration]
+) -> int:
+    table = f"{address.schema}.migrations"
+    if await connection.fetchval("select to_regclass($1)", table) is None:
+        return 0
+    rows = await connection.fetch(f"select number, checksum from {table} order by number")  # noqa: S608
+    return refuse_other_schemas(address, [(row[0], row[1]) for row in rows], wanted)
+
+
+async def _migrate(
+    connection: asyncpg.Connection, address: Address, missing: Sequence[Migration]
+) -> None:
+    schema = address.schema
+    if await connection.fetchval("select to_regnamespace($1)", schema) is None:
+        await connection.execute(f"create schema {schema}")
+    await connection.execute(f"set local search_path = {schema}")
+    await connection.execute(
+        "create table if not exists migrations"
+        " (number bigint primary key, name text, checksum text, applied_at timestamptz)"
+    )
+    for migration in missing:
+        await connection.execute(migration.text)
+        row = (migration.number, migration.name, migration.checksum)
+        await connection.execute("insert into migrations values ($1, $2, $3, now())", *row)
+        failpoint("migration.written")

@@ -1,0 +1,7 @@
+-- Nobody renews them any more from now on.
+select *
+from runs
+where state = 'running' and lease_until <= $1
+order by lease_until
+limit $2
+for update skip locked

@@ -1,0 +1,3 @@
+update schedules
+set wake_at = $1
+where status = 'active' and deleted_at is null and id = any($2)
