@@ -5,5 +5,5 @@ Read `loop` (how a process is kept stepping), then the processes in the life of 
 (due slots become runs), `worker` (runs become attempts) with `executor` and `output`, `renewer`
 (leases), `rescuer` (attempts whose worker is gone), `notifier` (what people should hear of),
 `pruner` (what may be forgotten), `caretaker` (what grows beside the data), `timekeeper` (a clock
-that jumps). `node` puts them together.
+that jumps), `heart` (the clock of a database that has one). `node` puts them together.
 """

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from quarterjack.engine.caretaker import Caretaker
+from quarterjack.engine.heart import Heart
 from quarterjack.engine.loop import LONGEST_PAUSE_SECONDS, Loop, Process
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
@@ -29,7 +30,7 @@ GRACE_SECONDS = 10.0
 HANDING_BACK_SECONDS = 10.0
 _LOOKING = ("planner", "worker", "rescuer", "notifier")
 """Those who may find something to do when another process has written."""
-_TO_THE_END = {"worker", "renewer", "recorder", "notifier"}
+_TO_THE_END = {"worker", "renewer", "recorder", "notifier", "heart"}
 """Needed until the last run is settled."""
 
 
@@ -71,6 +72,8 @@ class Node:
             Caretaker(store),
             Timekeeper(clock, self.hint_all),
         ]
+        if store.beats_every is not None:
+            processes.append(Heart(store, store.beats_every, self.hint))
         self._latest_look = manner.limits.timer_clamp_ms * MILLISECOND
         self._loop = loop
         self._loops: dict[str, Loop] = {}

@@ -83,21 +83,19 @@ class Worker:
         return now if self.ended else claimed.next_ready
 
     async def _settle_and_claim(self, now: int) -> Claimed:
-        asked = [
-            asyncio.ensure_future(asking)
-            for asking in (*self._settlements(now), self._claimed(now))
-        ]
         # In this order they reach the store, and so the claim sees what was settled.
-        *settling, claiming = asked
-        await asyncio.wait(asked)
-        claimed = Claimed((), None) if claiming.exception() else claiming.result()
-        self._start_all(claimed.claims, now)
-        errors = [each.exception() for each in settling]
+        *errors, last = await asyncio.gather(
+            *self._settlements(now), self._claimed(now), return_exceptions=True
+        )
+        claimed: Claimed | BaseException = last
+        if isinstance(claimed, Claimed):
+            self._start_all(claimed.claims, now)
+        failed = [each for each in (*errors, claimed) if isinstance(each, BaseException)]
         if any(isinstance(error, StoreFull) for error in errors):
             errors = await self._settle_with_marks(now)
         self._note_settlements(errors, now)
-        for each in asked:
-            each.result()
+        if failed or not isinstance(claimed, Claimed):
+            raise failed[0]
         return claimed
 
     @property

@@ -6,6 +6,8 @@ with `facts` and writes with `carrying_out`, and `rows` says how values lie in r
 the steps: `sqlite_file` opens the database or refuses to (with `sqlite_library`), `sqlite_thread`
 owns the connection and commits in groups, `sqlite_replaced` notices that the file is another one,
 `sqlite_log` keeps what lies beside it short, `watch` notices what other processes write.
+`postgres` walks them on PostgreSQL: `postgres_link` is a connection that comes back by itself,
+`postgres_walk` carries a step out, `postgres_schema` makes the tables; `migration` is for both.
 `rolling_up` and `forgetting` are what becomes of old runs. `reads` is for the doors, and `shown` is
 how every door shows a schedule or a run. For whoever takes care of a database: `checking`,
 `backing_up`, `space`, `diagnosis`.

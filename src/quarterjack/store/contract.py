@@ -20,6 +20,7 @@ from quarterjack.store.steps import Steps
 from quarterjack.store.values import (
     Amend,
     Asked,
+    Beat,
     Chunk,
     Claimed,
     DecideDifference,
@@ -47,6 +48,9 @@ class Store(ABC):
     """What remembers. A database says how steps are walked, what time it is, and when somebody
     else has written; all else is here."""
 
+    beats_every: int | None = None
+    """How often its clock has to be read, if it has one of its own."""
+
     def __init__(self) -> None:
         self._known = Specifications()
 
@@ -60,6 +64,10 @@ class Store(ABC):
     @abstractmethod
     async def read_clock(self) -> int:
         """The same, asked of the database, if that has a clock of its own."""
+
+    async def beat(self) -> Beat:
+        """Read the clock, and look whether there is something to do."""
+        return Beat(None, waits=False, next_lease_end=None)
 
     @abstractmethod
     async def watch(self, hint: Callable[[], None]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -25,7 +25,7 @@ from quarterjack.store.postgres_schema import bring_up_to_date
 from quarterjack.store.postgres_walk import walk
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Operation, Steps, sql
-from quarterjack.store.values import Planned, Rescued, Settled
+from quarterjack.store.values import Beat, Planned, Rescued, Settled
 from quarterjack.times.instants import MILLISECOND, SECOND
 
 P = ParamSpec("P")
@@ -191,6 +191,8 @@ class Turns:
 class PostgresStore(Store):
     """One database, and any number of nodes on it."""
 
+    beats_every = 5 * SECOND
+
     def __init__(self, address: Address, clock: Clock, name: str, durability: str = "full") -> None:
         super().__init__()
         self._address = address
@@ -237,21 +239,38 @@ class PostgresStore(Store):
         return self._clock.since_boot() + self._offset
 
     async def read_clock(self) -> int:
-        """The instant in the middle of the round trip; a slow one is not believed for a while."""
+        await self.beat()
+        return self._instant()
+
+    async def beat(self) -> Beat:
         try:
             async with self._heart.lock:
                 connection = await self._heart.connection()
-                asked_at = self._clock.since_boot()
-                instant = await connection.fetchval(sql("clock", "postgres"))
-                took = self._clock.since_boot() - asked_at
+                async with self._in_our_schema(connection):
+                    asked_at = self._clock.since_boot()
+                    (row,) = await connection.fetch(sql("beat", "postgres"))
+                    self._set_clock(row[0], asked_at)
         except Exception as error:
             self._heart.drop()
             raise advised(error, self._address) from error
+        return Beat._make(row[1:])
+
+    @contextlib.asynccontextmanager
+    async def _in_our_schema(self, connection: asyncpg.Connection) -> AsyncIterator[None]:
+        """A connection of our own is, since it was made."""
+        if self._heart.is_pooled:
+            await connection.execute(f"begin; set local search_path = {self._address.schema}")
+        yield
+        if self._heart.is_pooled:
+            await connection.execute("commit")
+
+    def _set_clock(self, instant: int, asked_at: int) -> None:
+        """It was in the middle of the round trip; a slow one is not believed for a while."""
+        took = self._clock.since_boot() - asked_at
         is_better = took <= max(self._read_in, SLOW_READING)
         if self._offset is None or is_better or asked_at > self._read_at + 60 * SECOND:
             self._offset = instant - asked_at - took // 2
             self._read_in, self._read_at = took, asked_at
-        return self._instant()
 
     async def watch(self, hint: Callable[[], None]) -> None:
         """Hints of others arrive at any time; where they do not, looking suffices."""
@@ -263,6 +282,7 @@ class PostgresStore(Store):
 
     async def _listen(self, connection: asyncpg.Connection) -> None:
         if not self._heart.is_pooled:
+            await connection.execute(f"set search_path = {self._address.schema}")
             await connection.add_listener(self._channel, self._heard)
 
     def _heard(self, connection: Any, pid: int, *_: object) -> None:

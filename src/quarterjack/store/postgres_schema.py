@@ -52,9 +52,12 @@ async def bring_up_to_date(
 async def _stored(
     connection: asyncpg.Connection, address: Address, wanted: Sequence[Migration]
 ) -> int:
-    table = f"{address.schema}.migrations"
-    if await connection.fetchval("select to_regclass($1)", table) is None:
+    # Asked of the catalogue itself: what `to_regclass` did not find a moment ago, it does not look
+    # for again in the same transaction.
+    asked = "select count(*) from pg_tables where schemaname = $1 and tablename = 'migrations'"
+    if not await connection.fetchval(asked, address.schema):
         return 0
+    table = f"{address.schema}.migrations"
     rows = await connection.fetch(f"select number, checksum from {table} order by number")  # noqa: S608
     return refuse_other_schemas(address, [(row[0], row[1]) for row in rows], wanted)
 
@@ -63,7 +66,8 @@ async def _migrate(
     connection: asyncpg.Connection, address: Address, missing: Sequence[Migration]
 ) -> None:
     schema = address.schema
-    if await connection.fetchval("select to_regnamespace($1)", schema) is None:
+    asked = "select count(*) from pg_namespace where nspname = $1"
+    if not await connection.fetchval(asked, schema):
         await connection.execute(f"create schema {schema}")
     await connection.execute(f"set local search_path = {schema}")
     await connection.execute(

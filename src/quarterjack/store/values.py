@@ -25,6 +25,15 @@ DecideSettlements: TypeAlias = Callable[
 ]
 
 
+class Beat(NamedTuple):
+    """What there is to do, for those whom nobody told."""
+
+    next_wake: int | None
+    waits: bool
+    """A run is queued."""
+    next_lease_end: int | None
+
+
 class Planned(NamedTuple):
     """How far planning came."""
 

@@ -1,2 +1,0 @@
--- The only statement that reads a clock.
-select (extract(epoch from clock_timestamp()) * 1000000)::bigint

@@ -1,0 +1,449 @@
+"""What only PostgreSQL has: many nodes at once, locks, lost connections, hints, a clock."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from quarterjack import rules
+from quarterjack.clock import SystemClock
+from quarterjack.errors import StoreAway, StoreUnusable
+from quarterjack.rules import Ending, Limits, Outcome, Run, Specification
+from quarterjack.store.migration import Migration, migrations
+from quarterjack.store.postgres import PostgresStore
+from quarterjack.store.postgres_link import address_of
+from quarterjack.store.postgres_walk import batch_of
+from quarterjack.store.steps import QUERIES, sql
+from quarterjack.store.values import NewSchedule
+from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
+from store.server import server
+from store.stores import new
+
+OURS = migrations("postgres")
+LATEST = OURS[-1].number
+
+
+@pytest.fixture
+def url() -> str:
+    return f"{server().url}?schema=s{uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def live() -> Iterator[Callable[[Awaitable[Any]], Any]]:
+    with asyncio.Runner() as runner:
+        yield lambda doing: runner.run(asyncio.wait_for(doing, 30))
+
+
+@asynccontextmanager
+async def stores(url: str, count: int = 2) -> AsyncIterator[list[PostgresStore]]:
+    """Several nodes on one database."""
+    made = [PostgresStore(address_of(url), SystemClock(), f"node {n}") for n in range(count)]
+    await asyncio.gather(*(store.open(create=True) for store in made))
+    try:
+        yield made
+    finally:
+        await asyncio.gather(*(store.close() for store in made))
+
+
+async def stranger(url: str) -> asyncpg.Connection:
+    address = address_of(url)
+    connection = await asyncpg.connect(address.url)
+    await connection.execute(f"set search_path = {address.schema}")
+    return connection
+
+
+async def add(store: PostgresStore, count: int = 1, **fields: Any) -> None:
+    """Schedules that are due."""
+    then = store.now() - 2 * HOUR
+    wanted = [new(f"k{number}", then, **{"every": "1h", **fields}) for number in range(count)]
+
+    def decide(identity: int, each: NewSchedule, active: int) -> Any:
+        key, said = each.key, each.specification
+        return rules.create(identity, key, said, then, active=active, limits=Limits())
+
+    await store.add_schedules(wanted, decide, then)
+
+
+def pause(facts: Any, now: int) -> Any:
+    return rules.pause(facts, now, by="ada")
+
+
+async def claimed(store: PostgresStore, worker: str, seats: int = 1000) -> list[Run]:
+    now = store.now()
+    found = await store.claim_runs(worker, ["default"], seats, now + 10 * SECOND, now)
+    return [claim.run for claim in found.claims]
+
+
+class TestManyNodes:
+    def test_start_at_once_and_make_the_schema_once(self, url: str, live: Any):
+        async def started() -> int:
+            async with stores(url, 8):
+                connection = await stranger(url)
+                count = await connection.fetchval("select count(*) from migrations")
+                await connection.close()
+                return int(count)
+
+        assert live(started()) == len(OURS)
+
+    def test_plan_each_slot_once_and_none_is_left(self, url: str, live: Any):
+        async def planned() -> tuple[list[int], int, int]:
+            async with stores(url, 4) as nodes:
+                await add(nodes[0], 200)
+                found = []
+                for _ in range(20):
+                    now = nodes[0].now()
+                    asked = [node.plan_due(now, 50, rules.plan) for node in nodes]
+                    found += [each.looked_at for each in await asyncio.gather(*asked)]
+                connection = await stranger(url)
+                rows = await connection.fetchval("select count(*) from runs")
+                slots = "select count(distinct (schedule_id, slot)) from runs"
+                distinct = await connection.fetchval(slots)
+                await connection.close()
+                return found, rows, distinct
+
+        found, rows, distinct = live(planned())
+        assert (sum(found), rows, distinct) == (200, 200, 200)
+        assert len([count for count in found if count]) > 1, "more than one took part"
+
+    def test_are_given_different_runs(self, url: str, live: Any):
+        async def given() -> list[list[Run]]:
+            async with stores(url, 4) as nodes:
+                await add(nodes[0], 200)
+                await nodes[0].plan_due(nodes[0].now(), 1000, rules.plan)
+                return await asyncio.gather(
+                    *(claimed(node, f"w{number}", 40) for number, node in enumerate(nodes))
+                )
+
+        runs = [run.id for each in live(given()) for run in each]
+        assert len(runs) == len(set(runs)) == 160
+
+    def test_count_every_failure_of_a_breaker_that_they_share(self, url: str, live: Any):
+        breaker = {"name": "shared", "threshold": 1000, "reset_after": "1h"}
+
+        async def failed() -> int:
+            async with stores(url, 4) as nodes:
+                await add(nodes[0], 40, circuit_breaker=breaker)
+                await nodes[0].plan_due(nodes[0].now(), 1000, rules.plan)
+                runs = await claimed(nodes[0], "w", 40)
+                outcome = Outcome(Ending.FAILED, nodes[0].now(), "no")
+                asked = [
+                    nodes[number % 4].settle_runs("w", [(run, outcome)], rules.settle, outcome.at)
+                    for number, run in enumerate(runs)
+                ]
+                await asyncio.gather(*asked)
+                connection = await stranger(url)
+                failures = await connection.fetchval("select failures from gates")
+                await connection.close()
+                return int(failures)
+
+        assert live(failed()) == 40
+
+
+class TestLocks:
+    def test_a_schedule_that_another_node_decides_is_left_to_it(self, url: str, live: Any):
+        async def looked() -> tuple[int, int, int, int]:
+            async with stores(url, 1) as (store,):
+                await add(store, 2)
+                other = await stranger(url)
+                await other.execute("begin; select 1 from schedules where id = 1 for update")
+                now = store.now()
+                first = await store.plan_due(now, 10, rules.plan)
+                await other.execute("rollback")
+                second = await store.plan_due(now, 10, rules.plan)
+                await other.close()
+                assert first.next_wake is not None
+                return first.looked_at, first.next_wake - now, second.looked_at, second.added
+
+        assert live(looked()) == (1, 10 * MILLISECOND, 1, 1)
+
+    def test_a_run_that_another_node_takes_is_looked_at_again_soon(self, url: str, live: Any):
+        async def looked() -> tuple[int, int]:
+            async with stores(url, 1) as (store,):
+                await add(store)
+                await store.plan_due(store.now(), 10, rules.plan)
+                other = await stranger(url)
+                await other.execute("begin; select 1 from runs for update")
+                now = store.now()
+                found = await store.claim_runs("w", ["default"], 5, now + SECOND, now)
+                await other.close()
+                assert found.next_ready is not None
+                return len(found.claims), found.next_ready - now
+
+        assert live(looked()) == (0, 10 * MILLISECOND)
+
+    def test_a_lease_that_is_renewed_at_the_last_moment_is_not_taken(self, url: str, live: Any):
+        """The rescuer has seen that it lapsed, and waits for the schedule."""
+
+        async def rescued() -> tuple[int, str]:
+            async with stores(url) as (worker, rescuer):
+                await add(worker)
+                now = worker.now()
+                await worker.plan_due(now, 10, rules.plan)
+                found = await worker.claim_runs("w", ["default"], 1, now, now)
+                run = found.claims[0].run
+                other = await stranger(url)
+                await other.execute("begin; select 1 from schedules for update")
+                rescuing = asyncio.create_task(rescuer.rescue_runs(now, 10, rules.settle))
+                await waiting(url)
+                await worker.renew_leases("w", [run], now + HOUR)
+                await other.execute("rollback")
+                lost = (await rescuing).lost
+                state = await other.fetchval("select state from runs")
+                await other.close()
+                return len(lost), str(state)
+
+        assert live(rescued()) == (0, "running")
+
+    def test_those_who_stand_in_each_others_way_begin_anew(self, url: str, live: Any):
+        """A stranger locks in the wrong order; PostgreSQL ends one of the two."""
+
+        async def collided() -> str:
+            async with stores(url, 1) as (store,):
+                await add(store, 2)
+                other = await stranger(url)
+                await other.execute("set deadlock_timeout = '5s'")
+                await other.execute("begin; select 1 from schedules where id = 2 for update")
+                asking = asyncio.create_task(store.change_schedules([1, 2], pause, store.now()))
+                await waiting(url)
+                await other.execute("select 1 from schedules where id = 1 for update; commit")
+                await asking
+                status = await other.fetchval(
+                    "select string_agg(distinct status, ' ') from schedules"
+                )
+                await other.close()
+                return str(status)
+
+        assert live(collided()) == "paused"
+
+
+async def waiting(url: str) -> None:
+    """Until somebody waits for a lock."""
+    connection = await stranger(url)
+    asked = "select count(*) from pg_locks where not granted"
+    for _ in range(500):
+        if await connection.fetchval(asked):
+            break
+        await asyncio.sleep(0.01)
+    else:
+        raise AssertionError("nobody waits")
+    await connection.close()
+
+
+class TestConnections:
+    @pytest.mark.fault("F16")
+    def test_one_that_is_lost_in_a_transaction_is_made_anew(self, url: str, live: Any):
+        async def lost() -> str:
+            async with stores(url, 1) as (store,):
+                await add(store)
+                other = await stranger(url)
+                await other.execute("begin; select 1 from schedules for update")
+                asking = asyncio.create_task(store.change_schedule(1, pause, store.now()))
+                await waiting(url)
+                await other.execute(
+                    "select pg_terminate_backend(pid) from pg_stat_activity"
+                    " where application_name = 'node 0'"
+                )
+                with pytest.raises(StoreAway, match=r"the connection is lost|being stopped"):
+                    await asking
+                await other.execute("rollback")
+                status = await other.fetchval("select status from schedules")
+                await other.close()
+                plans = await store.change_schedule(1, pause, store.now())
+                return f"{status}, {plans.plans[0].schedule.status}"
+
+        assert live(lost()) == "active, paused"
+
+    @pytest.mark.fault("F20")
+    def test_a_lock_that_is_held_for_too_long_is_told_and_nothing_changed(
+        self, url: str, live: Any, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr("quarterjack.store.postgres.LOCK_SECONDS", 0.2)
+
+        async def blocked() -> None:
+            async with stores(url, 1) as (store,):
+                await add(store)
+                other = await stranger(url)
+                await other.execute("begin; select 1 from schedules for update")
+                try:
+                    await store.change_schedule(1, pause, store.now())
+                finally:
+                    await other.close()
+
+        with pytest.raises(StoreAway, match="another transaction holds a lock for too long"):
+            live(blocked())
+
+    def test_nobody_there_is_told_with_advice_and_without_secrets(self, live: Any):
+        address = address_of("postgresql://ada:secret@127.0.0.1:1/app")
+
+        with pytest.raises(StoreAway) as told:
+            live(PostgresStore(address, SystemClock(), "node").open(create=True))
+
+        assert re.match(
+            r"database postgresql://127.0.0.1:1/app: the connection is lost \(.*\);"
+            " work goes on when it is back",
+            str(told.value),
+        )
+        assert "secret" not in str(told.value)
+
+
+class TestHints:
+    def test_what_one_node_writes_is_told_to_the_others_and_not_to_itself(
+        self, url: str, live: Any
+    ):
+        async def hinted() -> list[str]:
+            heard: list[str] = []
+            async with stores(url) as (one, other):
+                told = asyncio.Event()
+
+                def hint() -> None:
+                    heard.append("other")
+                    told.set()
+
+                watching = [
+                    asyncio.create_task(one.watch(lambda: heard.append("one"))),
+                    asyncio.create_task(other.watch(hint)),
+                ]
+                await add(one)
+                await told.wait()
+                for each in watching:
+                    each.cancel()
+            return heard
+
+        assert live(hinted()) == ["other"]
+
+    @pytest.mark.fault("F25")
+    def test_are_few_however_much_is_written(self, url: str, live: Any):
+        async def hinted() -> int:
+            heard: list[int] = []
+            async with stores(url) as (one, other):
+                watching = asyncio.create_task(other.watch(lambda: heard.append(1)))
+                began = one.now()
+                for number in range(100):
+                    await one.put_fact("x", str(number))
+                lasted = one.now() - began
+                await asyncio.sleep(0.2)
+                watching.cancel()
+            return len(heard) - lasted // (50 * MILLISECOND)
+
+        assert live(hinted()) <= 2
+
+
+def test_the_time_is_that_of_the_database(url: str, live: Any):
+    class Ahead(SystemClock):
+        def since_boot(self) -> int:
+            return super().since_boot() + 1000 * HOUR
+
+        def now(self) -> int:
+            raise AssertionError("the host's own clock is not asked")
+
+    async def read() -> int:
+        store = await PostgresStore(address_of(url), Ahead(), "node").open(create=True)
+        try:
+            return store.now() - SystemClock().now()
+        finally:
+            await store.close()
+
+    assert abs(live(read())) < 50 * MILLISECOND
+
+
+class TestTheSchema:
+    def test_a_name_that_could_be_something_else_is_refused(self):
+        with pytest.raises(StoreUnusable, match="use lower-case letters, digits and _"):
+            address_of("postgresql://app@db/app?schema=a;drop")
+
+    def test_is_not_made_by_those_who_only_ask(self, url: str, live: Any):
+        store = PostgresStore(address_of(url), SystemClock(), "node")
+
+        with pytest.raises(StoreUnusable, match="nothing of ours is there; start `quarterjack up`"):
+            live(store.open(create=False))
+
+    def test_of_a_newer_program_is_refused(self, url: str, live: Any):
+        later = [*OURS, Migration(LATEST + 1, "more", "create table more (id bigint)")]
+
+        async def opened() -> None:
+            address = address_of(url)
+            store = await PostgresStore(address, SystemClock(), "n").open(create=True, steps=later)
+            await store.close()
+            await PostgresStore(address, SystemClock(), "n").open(create=True)
+
+        with pytest.raises(StoreUnusable, match="use the newer program"):
+            live(opened())
+
+    def test_that_cannot_be_made_whole_is_not_made(self, url: str, live: Any):
+        broken = [*OURS, Migration(LATEST + 1, "broken", "create nonsense")]
+
+        async def opened() -> tuple[str, int]:
+            store = PostgresStore(address_of(url), SystemClock(), "n")
+            with pytest.raises(StoreUnusable) as told:
+                await store.open(create=True, steps=broken)
+            other = await stranger(url)
+            asked = "select count(*) from pg_namespace where nspname = $1"
+            left = await other.fetchval(asked, address_of(url).schema)
+            await other.close()
+            return str(told.value), left
+
+        told, left = live(opened())
+        assert "syntax error" in told
+        assert left == 0
+
+
+class TestStatements:
+    NAMES = sorted(
+        {file.stem for file in [*QUERIES.glob("*.sql"), *QUERIES.glob("postgres/*.sql")]}
+    )
+
+    MANY = re.compile(r"^values \(|^update ", re.MULTILINE)
+    ONE = re.compile(r"returning|any\(")
+
+    def test_all_of_them_are_understood_for_one_row_and_for_many(self, url: str, live: Any):
+        async def prepared() -> int:
+            count = 0
+            async with stores(url, 1):
+                connection = await stranger(url)
+                for name in self.NAMES:
+                    for text in sql(name, "postgres").split(";\n"):
+                        found = await connection.prepare(text)
+                        types = [parameter.name for parameter in found.get_parameters()]
+                        if types and self.MANY.search(text) and not self.ONE.search(text):
+                            await connection.prepare(batch_of(text, types))
+                            count += 1
+                await connection.close()
+            return count
+
+        assert live(prepared()) > 15
+
+    def test_are_no_more_for_a_thousand_than_for_two(self, url: str, live: Any):
+        async def counted(due: int) -> int:
+            async with stores(f"{url}{due}", 1) as (store,):
+                await add(store, due)
+                before = store.statements
+                await store.plan_due(store.now(), 1000, rules.plan)
+                runs = await claimed(store, "w")
+                outcome = Outcome(Ending.SUCCEEDED, store.now())
+                await store.settle_runs("w", [(r, outcome) for r in runs], rules.settle, outcome.at)
+                return store.statements - before
+
+        assert live(counted(1000)) == live(counted(2)) < 30
+
+
+def test_a_specification_reads_back_as_it_was(url: str, live: Any):
+    async def read() -> tuple[Specification, Any]:
+        async with stores(url) as (one, other):
+            await add(one, payload={"text": "ä\U0001f600", "number": 2**62})
+            await other.plan_due(other.now(), 10, rules.plan)
+            now = other.now()
+            found = await other.claim_runs("w", ["default"], 1, now, now)
+            return found.claims[0].specification, found.claims[0].key
+
+    specification, key = live(read())
+    assert (key, dict(specification.payload)) == (
+        "k0",
+        {"text": "ä\U0001f600", "number": 2**62},
+    )
