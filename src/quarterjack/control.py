@@ -229,7 +229,7 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
             break
     while True:
         try:
-            planned = await store.plan_due(now, _BATCH, decide)
+            planned = await store.plan_due(now, _BATCH, decide, rationed=limits.are_shared)
         except Violation as error:
             log.error("left to the planner, which goes one by one %s", told(because=error))
             break

@@ -88,14 +88,23 @@ def up(
     host: str,
     port: int,
     loglevel: str,
+    plans: bool = True,
+    works: bool = True,
 ) -> None:
-    """Run the whole service until it is told to stop."""
+    """Run the service, or the part of it that plans or works, until it is told to stop."""
     speak(loglevel)
-    asyncio.run(_up(clock, declaration, database, host, port))
+    asyncio.run(_up(clock, declaration, database, host, port, plans=plans, works=works))
 
 
 async def _up(
-    clock: SystemClock, declaration: Declaration, database: str, host: str, port: int
+    clock: SystemClock,
+    declaration: Declaration,
+    database: str,
+    host: str,
+    port: int,
+    *,
+    plans: bool,
+    works: bool,
 ) -> None:
     told_to_stop = _Stop()
     open_it = partial(open_store, database, clock, declaration.settings.durability)
@@ -105,12 +114,13 @@ async def _up(
     problem: QuarterjackError | None = None
     try:
         worker = process_name()
-        node = Node(store, targets({}), clock, declaration.manner(worker))
-        node.add(Keeper(store, declaration))
+        manner = declaration.manner(worker)._replace(plans=plans, works=works)
+        node = Node(store, targets({}), clock, manner)
         # The door first: a start that cannot succeed changes nothing.
         async with await _served(host, port, node) as server:
-            await _waited_for(lambda: apply(store, declaration, store.now()), told_to_stop)
-            await _waited_for(lambda: recover(store, declaration.limits, store.now()), told_to_stop)
+            if plans:
+                node.add(Keeper(store, declaration))
+                await _declared(store, declaration, told_to_stop)
             told_to_stop.then(node.stop)
             address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
             place = without_secrets(database)
@@ -125,6 +135,12 @@ async def _up(
         await store.close()
     log.info("stopped")
     await _leave(problem)
+
+
+async def _declared(store: Store, declaration: Declaration, told_to_stop: _Stop) -> None:
+    """What the file says holds, and what a crash left behind goes on."""
+    await _waited_for(lambda: apply(store, declaration, store.now()), told_to_stop)
+    await _waited_for(lambda: recover(store, declaration.limits, store.now()), told_to_stop)
 
 
 async def _leave(problem: QuarterjackError | None) -> None:

@@ -14,6 +14,8 @@ from quarterjack.cli.lazy import LazyGroup
 
 COMMANDS = {
     "up": "up:up_command",
+    "scheduler": "up:scheduler_command",
+    "worker": "up:worker_command",
     "list": "stored:list_command",
     "show": "stored:show_command",
     "add": "defined:add_command",

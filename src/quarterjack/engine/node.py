@@ -30,6 +30,9 @@ GRACE_SECONDS = 10.0
 HANDING_BACK_SECONDS = 10.0
 _LOOKING = ("planner", "worker", "rescuer", "notifier")
 """Those who may find something to do when another process has written."""
+_PLANNING = {"planner", "notifier", "pruner", "caretaker"}
+_WORKING = {"worker", "renewer", "recorder"}
+"""All others belong to every node."""
 _TO_THE_END = {"worker", "renewer", "recorder", "notifier", "heart"}
 """Needed until the last run is settled."""
 
@@ -43,6 +46,9 @@ class Manner(NamedTuple):
     grace_seconds: float = GRACE_SECONDS
     zone_data: str = zone_data_version()
     """Which edition of the zones it finds slots by."""
+    plans: bool = True
+    works: bool = True
+    """Where these are apart, each node has at least one of them."""
 
 
 class Node:
@@ -77,8 +83,12 @@ class Node:
         self._latest_look = manner.limits.timer_clamp_ms * MILLISECOND
         self._loop = loop
         self._loops: dict[str, Loop] = {}
+        left_out = (_WORKING if not manner.works else set()) | (
+            _PLANNING if not manner.plans else set()
+        )
         for process in processes:
-            self.add(process)
+            if process.name not in left_out:
+                self.add(process)
         self._told_to_stop = asyncio.Event()
         self._is_running = False
 
@@ -87,7 +97,8 @@ class Node:
         self._loops[process.name] = self._loop(process, self._store, self._latest_look)
 
     def hint(self, name: str, by: int | None = None) -> None:
-        self._loops[name].hint(by)
+        if (loop := self._loops.get(name)) is not None:  # else another node has it
+            loop.hint(by)
 
     def ask_leases(self) -> None:
         """An attempt may be asked to stop: the answer to a renewal tells."""

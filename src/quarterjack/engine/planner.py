@@ -33,7 +33,6 @@ class Planner:
         self._store = store
         self._limits = limits
         self._decide = planning_within(limits)
-        self._is_rationed = bool(limits.max_dispatch_per_tick or limits.max_catchup_runs)
         self._hint = hint
         self._ask_leases = ask_leases
         self._zone_data = zone_data
@@ -48,7 +47,7 @@ class Planner:
         self._hint("worker")
         try:
             planned = await self._store.plan_due(
-                now, BATCH, self._decide, rationed=self._is_rationed
+                now, BATCH, self._decide, rationed=self._limits.are_shared
             )
         except StoreError:
             raise

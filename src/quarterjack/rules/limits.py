@@ -28,6 +28,11 @@ class Limits(NamedTuple):
     """The default for schedules; None leaves it to their presets."""
 
     @property
+    def are_shared(self) -> bool:
+        """Is something given out to all planners together?"""
+        return bool(self.max_dispatch_per_tick or self.max_catchup_runs)
+
+    @property
     def stagger_keeps_pace(self) -> bool:
         """Are those who are caught up no more in a second than may be dispatched?"""
         return self.catchup_stagger_ms * self.max_dispatch_per_tick >= 1000

@@ -82,7 +82,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         lease=random.choice([60, 300, 300] if is_long else [10, 60, 60, 60]) * SECOND,
         seats=random.choice([3, 30, 30, 60]),
     )
-    is_crowded = is_dense and days is None and random.random() < 0.55
+    is_crowded = is_dense and days is None and random.random() < 0.56
     return profile._replace(**_CROWDED) if is_crowded else profile
 
 

@@ -43,6 +43,9 @@ def is_postgres(url: str) -> bool:
 
 def path_of(url: str) -> Path:
     """`sqlite:///relative.db` or `sqlite:////absolute.db`."""
+    if is_postgres(url):
+        remedy = "for PostgreSQL use its own programs, such as pg_dump"
+        raise StoreUnusable(f"database {without_secrets(url)}: this works on files; {remedy}")
     scheme, _, path = url.partition(":///")
     if scheme != "sqlite" or not path:
         remedy = (
