@@ -418,9 +418,11 @@ class TestBadLuck:
     def test_an_address_that_is_not_understood(self):
         assert path_of("sqlite:///a/b.db") == Path("a/b.db")
         assert path_of("sqlite:////a/b.db") == Path("/a/b.db")
-        for wrong in ("postgresql://x", "q.db", "sqlite:///", "sqlite://q.db"):
+        for wrong in ("mysql://x", "q.db", "sqlite:///", "sqlite://q.db"):
             with pytest.raises(StoreUnusable, match=r"write sqlite:///quarterjack\.db"):
                 path_of(wrong)
+        with pytest.raises(StoreUnusable, match="this works on files; for PostgreSQL use its own"):
+            path_of("postgresql://ada:secret@db/app")
 
     @pytest.mark.parametrize(
         ("error", "kind", "said"),
