@@ -289,6 +289,32 @@ class TestMisbehavingWork:
         assert ended == [1, 2]
         assert house.states() == ["succeeded"]
 
+    @pytest.mark.fault("F65")
+    def test_one_that_claims_its_own_lost_run_stops_the_attempt_that_was_lost(self, house: House):
+        """Renewals do not come through, though claims do: another process finds it lost."""
+        house.add(every="1h")
+        stopped: list[int] = []
+
+        async def endless(call: Any) -> None:
+            try:
+                await house.sleep(10 * MINUTE)
+            except asyncio.CancelledError:
+                stopped.append(call.attempt)
+                raise
+
+        house.work = endless
+        house.go("09:00")
+        del house.processes["renewer w1"]
+        connection = house.store._walker._connection
+        connection.execute("update runs set state = 'queued', worker = null, lease_until = null")
+        house.hint("worker")
+        house.go("09:00:10")
+
+        assert stopped == [1]
+        assert set(house.workers["w1"].running) == {("1-0", 2)}
+        house.go("09:30")
+        assert house.states() == ["succeeded"]
+
     @pytest.mark.fault("F11")
     def test_an_attempt_whose_lease_another_took_is_stopped_and_writes_nothing(self, house: House):
         house.add(every="1h")

@@ -197,6 +197,8 @@ class Worker:
     def _start(self, claim: Claim) -> None:
         attempt = claim.run.attempt
         older = self.running.get((claim.run.id, attempt - 1)) if attempt > 1 else None
+        if older is not None:  # it was lost, and no renewal has told so yet
+            self._executor.stop(older, Cause.FENCED)
         attempting = self._executor.start(claim, [] if older is None else [older.task])
         self.running[attempting.key] = attempting
         failpoint("launch.after")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from quarterjack.rules.words import Word
 from quarterjack.sim.loop import Place
@@ -30,6 +30,7 @@ class Fault(Word):
     SLOW = "others step between two verbs"
     STOPPED = "stopped, perhaps past the lease"
     AWAY = "store away"
+    PARTLY = "some verbs fail, others not"
     FULL = "disk full"
     CLOCK = "clock of all set"
     STROBE = "clock of all strobes"
@@ -48,6 +49,7 @@ _WEIGHTS = {
     Fault.SLOW: 30,
     Fault.STOPPED: 12,
     Fault.AWAY: 8,
+    Fault.PARTLY: 12,
     Fault.FULL: 4,
     Fault.CLOCK: 3,
     Fault.STROBE: 1,
@@ -58,10 +60,26 @@ _WEIGHTS = {
     Fault.ZONES: 1,
 }
 
+_APART = (
+    ("renew_leases", "look_at_leases"), ("settle_runs",), ("claim_runs",), ("plan_due",),
+    ("rescue_runs",), ("add_output",), ("take_notices", "mark_sent"),
+)  # fmt: skip
+"""Verbs that may fail while others do not: they wait for different locks, on different
+connections."""
+
 _STEPS = (
     -1, 1, -5, 5, -60, 60, -300, 300, -3600, 3600, 86400, -86400
 )  # fmt: skip
 """By how many seconds a clock is set."""
+
+
+class Cut(NamedTuple):
+    """Verbs of one node that fail for a while."""
+
+    verbs: frozenset[str]
+    lasts: int
+    until: int | None = None
+    """Unless it has not begun."""
 
 
 class Faults:
@@ -73,6 +91,7 @@ class Faults:
         self._every = every
         self._armed: dict[Place, list[tuple[int, Mishap, Fault]]] = {}
         self._away: dict[Place | None, int] = {}
+        self._cuts: dict[Place, Cut] = {}
         self._is_over = False
         self.hints_lost_until = 0
         self.hints_repeated_until = 0
@@ -88,10 +107,11 @@ class Faults:
         self._is_over = True
         self._armed.clear()
         self._away.clear()
+        self._cuts.clear()
         self.hints_lost_until = self.hints_repeated_until = 0
         self._free_disk()
 
-    def mishap(self, place: Place, _verb: str) -> Mishap | None:
+    def mishap(self, place: Place, verb: str) -> Mishap | None:
         """What befalls this verb."""
         if self._is_over:
             return None
@@ -99,6 +119,8 @@ class Faults:
         for each in (place, None):
             if self._away and self._away.get(each, 0) > now:
                 return Mishap(fails=True)
+        if (cut := self._cuts.get(place)) is not None and self._is_cut(cut, place, verb):
+            return Mishap(fails=True)
         armed = self._armed.get(place)
         if not armed:
             return None
@@ -172,6 +194,24 @@ class Faults:
         self._away[whose] = self._world.loop.instant + lasts
         self._struck(fault, whose.name if whose else "all", lasts)
 
+    def _fail_partly(self, _fault: Fault) -> None:
+        """From the first of these verbs on they fail for a while; all others are carried out."""
+        host = self._host()
+        if host is not None:
+            lease = self._world.profile.lease
+            chosen = [verbs for verbs in _APART if self._random.random() < 0.5]
+            verbs = frozenset(verb for verbs in chosen for verb in verbs)
+            self._cuts[host.place] = Cut(verbs, self._span(lease, 5 * lease))
+
+    def _is_cut(self, cut: Cut, place: Place, verb: str) -> bool:
+        now = self._world.loop.instant
+        if verb not in cut.verbs:
+            return False
+        if cut.until is None:
+            self._cuts[place] = cut = cut._replace(until=now + cut.lasts)
+            self._struck(Fault.PARTLY, place.name, cut.lasts)
+        return now < (cut.until or now)
+
     def _fill_disk(self, fault: Fault) -> None:
         lasts = self._span(SECOND, MINUTE)
         disk, loop = self._world.connection, self._world.loop
@@ -243,6 +283,7 @@ _DO: dict[Fault, Callable[[Faults, Fault], None]] = {
     Fault.SLOW: Faults._arm,
     Fault.STOPPED: Faults._stop,
     Fault.AWAY: Faults._go_away,
+    Fault.PARTLY: Faults._fail_partly,
     Fault.FULL: Faults._fill_disk,
     Fault.CLOCK: Faults._set_clock,
     Fault.STROBE: Faults._strobe,

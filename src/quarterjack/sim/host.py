@@ -34,6 +34,8 @@ class Host:
         self.clock = clock
         self.zone_data = "2026a"
         self.place = Place(self.name)
+        self.works = number % 2 == 1 or not world.profile.is_apart
+        self.plans = number % 2 == 0 or not world.profile.is_apart
         self.is_up = False
         self.node: Node | None = None
         self._world = world
@@ -74,6 +76,8 @@ class Host:
             world.profile.limits,
             Retention(run_age=60 * DAY, run_count=500, event_age=DAY, output_age=DAY),
             zone_data=self.zone_data,
+            plans=self.plans,
+            works=self.works,
         )
         sleeper = partial(Sleeper, world, place)
         self.node = Node(store, dict.fromkeys(KINDS, acting), self.clock, manner, sleeper)

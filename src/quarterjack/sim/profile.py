@@ -43,6 +43,8 @@ class Profile(NamedTuple):
     lease: int
     seats: int
     """Of each worker."""
+    is_apart: bool = False
+    """Each host either plans or works; else all of them do both."""
     skips: bool = True
     """Looks that cannot see a change are skipped."""
 
@@ -81,6 +83,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         limits=limits,
         lease=random.choice([60, 300, 300] if is_long else [10, 60, 60, 60]) * SECOND,
         seats=random.choice([3, 30, 30, 60]),
+        is_apart=hosts > 1 and random.random() < 0.5,
     )
     is_crowded = is_dense and days is None and random.random() < 0.56
     return profile._replace(**_CROWDED) if is_crowded else profile

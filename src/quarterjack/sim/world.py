@@ -117,6 +117,8 @@ class World:
         self.record.note(Disturbance(now, now + wrong, "healed", "all"))
         self.set_clock(0)
         staying = self.chance.sample(self.hosts, self.chance.randint(1, len(self.hosts)))
+        if self.profile.is_apart:  # then one of each kind is needed
+            staying += self.hosts[:2]
         for host in self.hosts:
             self.loop.let_go_on(host.place)
             if host in staying:
