@@ -387,6 +387,18 @@ class TestSettling:
 
         assert (len(settled.settled), len(settled.fenced)) == (1, 1)
 
+    def test_of_several_attempts_that_ended_only_the_last_counts(self, ask: Asking):
+        """A worker could not settle, lost the run, and claimed it again: both ends come at once."""
+        lost = started(ask)
+        ask.clock.instant += 11 * SECOND
+        ask.rescue()
+        (last,) = [claim.run for claim in ask.claim()]
+
+        settled = ask.settle((lost, ask.outcome()), (last, ask.outcome("failed")))
+
+        assert [run.state for run in settled.settled] == ["failed"]
+        assert list(settled.fenced) == [lost]
+
     def test_a_cancel_that_came_meanwhile_is_seen(self, ask: Asking):
         run = started(ask)
         ask.change(run.schedule_id, lambda facts, now: rules.cancel_run(facts, run, now))

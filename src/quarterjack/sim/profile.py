@@ -14,6 +14,7 @@ _CHANGES = ("2026-03-08", "2026-03-29", "2026-04-05", "2026-04-24", "2026-10-25"
 
 _CROWDED: dict[str, Any] = {
     "hosts": 1,
+    "is_apart": False,
     "schedules": 50,
     "a_day": 72_000,
     "latency": 0,

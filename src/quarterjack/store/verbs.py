@@ -188,10 +188,11 @@ def settle_runs(
     schedules = yield from _schedules_of([run for run, _ in outcomes], specifications)
     wanted = [(run.schedule_id, run.number, run.attempt) for run, _ in outcomes]
     rows = yield Ask("held_leases", (wanted, worker))
-    mine = {(row[0], row[1]): row[3:] for row in rows}
+    # A batch may hold ends of several attempts of one run: those that were lost, and the last.
+    mine = {(row[0], row[1], row[2]): row[3:] for row in rows}
     current, fenced = [], []
     for run, outcome in outcomes:
-        lease = mine.pop((run.schedule_id, run.number), None)
+        lease = mine.pop((run.schedule_id, run.number, run.attempt), None)
         if lease is None:
             fenced.append(run)
             continue
