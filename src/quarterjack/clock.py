@@ -37,6 +37,23 @@ def process_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
+def host_and_pid() -> tuple[str, int]:
+    return socket.gethostname(), os.getpid()
+
+
+def is_running(host: str, pid: int) -> bool:
+    """Is there such a process? Of other hosts nobody here can tell: there is none."""
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:
     """The host's IANA zone name as it declares it, or what it says instead of one.
 

@@ -8,20 +8,24 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from quarterjack import __version__
 from quarterjack.api.health import serve_health
-from quarterjack.clock import SystemClock, process_name
+from quarterjack.clock import SystemClock, host_and_pid, process_name
 from quarterjack.control import Control, recover
 from quarterjack.declare.applying import apply
 from quarterjack.declare.declaration import Declaration
+from quarterjack.declare.editions import edition_of
 from quarterjack.declare.keeper import Keeper
-from quarterjack.engine.node import Node
-from quarterjack.errors import Conflict, QuarterjackError, StoreAway, StoreUnusable
+from quarterjack.engine.node import Manner, Node
+from quarterjack.errors import Conflict, QuarterjackError, StoreAway, StoreError, StoreUnusable
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import is_postgres, open_database, path_of, without_secrets
+from quarterjack.store.values import Present
 from quarterjack.targets.call import Target
 from quarterjack.targets.command import CommandTarget
 from quarterjack.targets.task import Function, TaskTarget
@@ -112,12 +116,14 @@ async def _up(
     if store is None:
         return
     problem: QuarterjackError | None = None
+    worker = process_name()
     try:
-        worker = process_name()
         manner = declaration.manner(worker)._replace(plans=plans, works=works)
         node = Node(store, targets({}), clock, manner)
         # The door first: a start that cannot succeed changes nothing.
         async with await _served(host, port, node) as server:
+            here = present(declaration, manner, store.now())
+            await _waited_for(partial(store.register, here), told_to_stop)
             if plans:
                 node.add(Keeper(store, declaration))
                 await _declared(store, declaration, told_to_stop)
@@ -129,12 +135,22 @@ async def _up(
             gc.freeze()  # what was loaded to start with lives as long as we do
             if await node.run():
                 problem = Conflict(_UNSETTLED)
+            with suppress(StoreError):  # else its beats end, or its process
+                await store.unregister(worker)
     except StoreUnusable as error:
         problem = error
     finally:
         await store.close()
     log.info("stopped")
     await _leave(problem)
+
+
+def present(declaration: Declaration, manner: Manner, now: int) -> Present:
+    """This process, as others may see it."""
+    name, (host, pid) = manner.seats.worker, host_and_pid()
+    said = declaration.settings.name, edition_of(declaration)
+    kind = manner.plans, manner.works
+    return Present(name, host, pid, *kind, __version__, manner.zone_data, *said, now, now)
 
 
 async def _declared(store: Store, declaration: Declaration, told_to_stop: _Stop) -> None:

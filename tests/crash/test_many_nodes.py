@@ -51,6 +51,11 @@ class Nodes:
         found = [json.loads(line) for line in self.ledger.read_text().splitlines()]
         return [line for line in found if line["what"] == what]
 
+    def listed(self) -> list[dict[str, Any]]:
+        """What a person is shown of them."""
+        command = [*PROGRAM, "nodes", "--database", self.url, "--json"]
+        return list(json.loads(subprocess.check_output(command))["items"])
+
     def close(self) -> None:
         for process in self.processes:
             if process.poll() is None:
@@ -89,6 +94,29 @@ def test_schedulers_plan_and_workers_work_apart(tmp_path: Path):
     started = [(line["key"], line["slot"]) for line in nodes.lines("start")]
     assert len(started) == len(set(started)), "each slot was run once"
     assert "started run=" not in nodes.log(0) + nodes.log(1), "schedulers run nothing"
+
+
+def test_nodes_are_listed_until_they_stop_or_die(tmp_path: Path):
+    nodes = Nodes(tmp_path, {"tick": {"every": "1h", "command": work(tmp_path, 0)}})
+    try:
+        nodes.start("scheduler")
+        doomed, leaving = nodes.start("worker"), nodes.start("worker")
+        shown = nodes.listed()
+        assert [(each["plans"], each["works"]) for each in shown] == [
+            (True, False),
+            (False, True),
+            (False, True),
+        ]
+        assert len({each["edition"] for each in shown}) == 1
+        assert all(abs(each["ahead_seconds"]) < 1 for each in shown)
+
+        doomed.kill()
+        leaving.terminate()
+        leaving.wait(20)
+        assert len(nodes.listed()) == 2, "one has left, and one may still be there"
+        wait_for(lambda: len(nodes.listed()) == 1, 30, "the dead one is not seen any more")
+    finally:
+        nodes.close()
 
 
 @pytest.mark.fault("F1")

@@ -19,6 +19,7 @@ from quarterjack.store.values import (
     Chunk,
     Day,
     DeclarationRules,
+    Declared,
     Difference,
     NewSchedule,
     Place,
@@ -555,11 +556,11 @@ class TestDeclaring:
     def declare(self, ask: Asking, keys: list[str], wanted: Difference) -> list[Stored]:
         seen: list[Stored] = []
 
-        def difference(stored: Sequence[Stored]) -> Difference:
+        def difference(stored: Sequence[Stored], _: Declared) -> Difference:
             seen.extend(stored)
             return wanted
 
-        ask(ask.store.declare_schedules("file", keys, difference, self.RULES, {}, ask.now))
+        ask(ask.store.declare_schedules("file", keys, difference, self.RULES, ask.now))
         return seen
 
     def owned(self, ask: Asking, key: str, **fields: object) -> NewSchedule:

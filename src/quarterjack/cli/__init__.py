@@ -31,6 +31,7 @@ COMMANDS = {
     "next": "when:next_command",
     "explain": "when:explain_command",
     "audit": "stored:audit_command",
+    "nodes": "stored:nodes_command",
 }
 """Where each one is."""
 

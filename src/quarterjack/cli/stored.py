@@ -1,4 +1,4 @@
-"""`list`, `show` and `audit`: what is stored. They work on the database, and need no server."""
+"""`list`, `show`, `audit` and `nodes`: what is stored. They need no server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.where import Database, on_database
 from quarterjack.store.reads import LAST, PAGE
-from quarterjack.store.shown import audit_json, passed_json, schedule_json
+from quarterjack.store.shown import audit_json, node_json, passed_json, schedule_json
 
 NUMBER = click.IntRange(0, 2**63 - 1)
 limit_option = click.option(
@@ -102,3 +102,27 @@ def audit_command(
         who = [each["by"], each["origin"], each["verb"]]
         rows.append([str(each["id"]), each["at"], *who, schedule, run, became])
     print_table(rows)
+
+
+@click.command("nodes")
+@on_database
+def nodes_command(database: Database, as_json: bool) -> None:
+    """List the processes that plan and work on the database."""
+    with database.reading() as reads:
+        found = [node_json(each) for each in reads.nodes()]
+    if as_json:
+        print_json({"items": found})
+        return
+    if not found:
+        click.echo("there are no nodes; `quarterjack up FILE` starts one")
+        return
+    rows = [["NAME", "DOES", "SINCE", "SEEN", "CLOCK", "PROGRAM", "ZONE DATA", "DECLARATION"]]
+    for each in found:
+        does = " and ".join(word for word in ("plans", "works") if each[word])
+        clock = f"{each['ahead_seconds']:+.3f} s"
+        said = each["program"], each["zone_data"], f"{each['declaration']} {each['edition'][:8]}"
+        rows.append([each["name"], does, each["started_at"], each["seen_at"], clock, *said])
+    print_table(rows)
+    for what in ("program", "zone_data"):
+        if len({each[what] for each in found}) > 1:
+            click.echo(f"these nodes differ in {what.replace('_', ' ')}: bring them to the same")

@@ -10,13 +10,24 @@ from quarterjack import rules
 from quarterjack.control import DECLARATION as ORIGIN
 from quarterjack.control import HOUSE_RULES, create_one
 from quarterjack.declare.declaration import Declaration
+from quarterjack.declare.editions import Editions, edition_of
 from quarterjack.errors import Conflict, InvalidSpecification, Problems
 from quarterjack.rules import Schedule, Specification, Status, Unreadable
 from quarterjack.rules.target import TARGET_FIELDS
 from quarterjack.store.contract import Store
-from quarterjack.store.values import Asked, DeclarationRules, Difference, NewSchedule, Stored
+from quarterjack.store.declaring import editions_of
+from quarterjack.store.values import (
+    Asked,
+    DeclarationRules,
+    Declared,
+    Difference,
+    NewSchedule,
+    Present,
+    Stored,
+)
 from quarterjack.telemetry.logs import log, told
 
+_NOTHING = Difference((), (), ())
 _MAY_HOLD_SECRETS = TARGET_FIELDS | {"payload"}
 """Of these the log says only that they changed."""
 
@@ -31,10 +42,35 @@ async def apply(
         edit=rules.edit,
         delete=partial(rules.delete, though_running=True),
     )
-    compare = partial(difference, declaration, now, only_missing=only_missing)
+    edition = edition_of(declaration)
+
+    def compare(stored: Sequence[Stored], declared: Declared) -> Difference:
+        editions = Editions.from_text(declared.editions)
+        if only_missing and not editions.is_last(edition):
+            return _NOTHING
+        live = [node for node in declared.nodes if store.is_alive(node)]
+        if (later := _later(editions, edition, live)) is not None:
+            _tell_older(declaration, later)
+            return _NOTHING
+        wanted = difference(declaration, now, stored, only_missing=only_missing)
+        if only_missing:
+            return wanted
+        house, known = declaration.house.to_text(), editions.with_last(edition).to_text()
+        return wanted._replace(noted={HOUSE_RULES: house, editions_of(owner): known})
+
     asked = Asked(owner, ORIGIN, "declare", limits=declaration.limits)
-    noted = {} if only_missing else {HOUSE_RULES: declaration.house.to_text()}
-    return await store.declare_schedules(owner, keys, compare, laws, noted, now, asked)
+    return await store.declare_schedules(owner, keys, compare, laws, now, asked)
+
+
+def _later(editions: Editions, edition: str, live: Sequence[Present]) -> Present | None:
+    """A node that was started with a later edition."""
+    return next((node for node in live if editions.is_before(edition, node.edition)), None)
+
+
+def _tell_older(declaration: Declaration, later: Present) -> None:
+    what = f'{declaration.path} is an older edition of "{declaration.settings.name}"'
+    remedy = "to go back to it, start that node with it, too"
+    log.warning("not applied: %s than that of node %s; %s", what, later.name, remedy)
 
 
 def difference(

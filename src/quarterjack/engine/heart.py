@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from quarterjack.engine.loop import Hint
 from quarterjack.store.contract import Store
+from quarterjack.telemetry.logs import log, told
+from quarterjack.times.instants import SECOND
+
+SKEW = SECOND
 
 
 class Heart:
@@ -14,9 +18,11 @@ class Heart:
         self._store = store
         self._every = every
         self._hint = hint
+        self._told = 0
 
     async def step(self, now: int) -> int:
         beat = await self._store.beat()
+        self._tell_skew(beat.ahead)
         if beat.next_wake is not None:
             self._hint("planner", beat.next_wake)
         if beat.waits:
@@ -24,3 +30,11 @@ class Heart:
         if beat.next_lease_end is not None:
             self._hint("rescuer", beat.next_lease_end)
         return now + self._every
+
+    def _tell_skew(self, ahead: int) -> None:
+        """Once, and again if it changes: the clock of the database decides, but logs and people go
+        by that of the host."""
+        if abs(ahead - self._told) > SKEW:
+            self._told = ahead
+            seconds = f"{ahead / SECOND:+.1f}"
+            log.warning("the clock of this host is not the database's %s", told(seconds=seconds))

@@ -9,11 +9,11 @@ carried out in the order in which they are asked.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
 from quarterjack.rules import Horizons, Outcome, Plans, Retention, Run, Schedule
-from quarterjack.store import asking, declaring, facts, forgetting, verbs
+from quarterjack.store import asking, declaring, facts, forgetting, nodes, verbs
 from quarterjack.store.forgetting import Forgotten, Sweep
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Steps
@@ -35,6 +35,7 @@ from quarterjack.store.values import (
     NewSchedule,
     Notice,
     Planned,
+    Present,
     Rescued,
     Settled,
     Which,
@@ -68,6 +69,10 @@ class Store(ABC):
     async def beat(self) -> Beat:
         """Read the clock, and look whether there is something to do."""
         return Beat(None, waits=False, next_lease_end=None)
+
+    def is_alive(self, node: Present) -> bool:
+        """Of those that are registered."""
+        return nodes.is_on_this_host(node)
 
     @abstractmethod
     async def watch(self, hint: Callable[[], None]) -> None:
@@ -195,19 +200,27 @@ class Store(ABC):
         keys: Sequence[str],
         difference: DecideDifference,
         rules: DeclarationRules,
-        noted: Mapping[str, str],
         now: int,
         asked: Asked | None = None,
     ) -> Difference:
         """Make the owner's schedules equal to a declaration, whole or not at all, and note facts
-        with it."""
+        with it. Of one owner's declarations one is looked at at a time."""
         declare = declaring.declare_schedules
         known = self._known
-        return await self._do(declare, known, owner, keys, difference, rules, noted, now, asked)
+        return await self._do(declare, known, owner, keys, difference, rules, now, asked)
 
     async def count_owned(self, owner: str) -> int:
         """How many schedules this owner has."""
         return await self._do(asking.count_owned, owner)
+
+    async def register(self, node: Present) -> None:
+        """Let others see this node, and forget those that are not alive. A name that is taken is
+        refused: it is what settlements are fenced by."""
+        await self._do(nodes.register, node, self.is_alive)
+
+    async def unregister(self, name: str) -> None:
+        """It leaves; nobody need wonder where it is."""
+        await self._do(nodes.unregister, name)
 
     async def take_notices(self, limit: int) -> Sequence[Notice]:
         """What people have not been told yet, oldest first."""

@@ -20,12 +20,13 @@ from quarterjack.errors import StoreAway
 from quarterjack.failpoint import failpoint
 from quarterjack.store.contract import Store
 from quarterjack.store.migration import Migration
+from quarterjack.store.nodes import is_seen
 from quarterjack.store.postgres_link import Address, Link, advised, is_collision, is_lost, refusal
 from quarterjack.store.postgres_schema import bring_up_to_date
 from quarterjack.store.postgres_walk import walk
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Operation, Steps, sql
-from quarterjack.store.values import Beat, Planned, Rescued, Settled
+from quarterjack.store.values import Beat, Planned, Present, Rescued, Settled
 from quarterjack.times.instants import MILLISECOND, SECOND
 
 P = ParamSpec("P")
@@ -50,13 +51,14 @@ _FOR_THE_HEART = frozenset({"renew_leases", "look_at_leases"})
 _UNSEEN = frozenset(
     {
         "claim_runs", "renew_leases", "look_at_leases", "take_notices", "mark_sent", "add_output",
-        "forget", "read_fact", "read_run", "due_ids", "count_owned",
+        "forget", "register", "unregister", "read_fact", "read_run", "due_ids", "count_owned",
     }
 )  # fmt: skip
 """After them nobody else has more to do than before."""
 
 
 class Clock(Protocol):
+    def now(self) -> int: ...
     def since_boot(self) -> int: ...
     def chance(self) -> float: ...
 
@@ -209,6 +211,8 @@ class PostgresStore(Store):
         self._read_in = 0
         self._read_at = 0
         self._telling: asyncio.Task[None] | None = None
+        self._node: Present | None = None
+        """Who beats, once it is registered."""
 
     async def open(
         self, *, create: bool, steps: Sequence[Migration] | None = None
@@ -239,21 +243,36 @@ class PostgresStore(Store):
         return self._clock.since_boot() + self._offset
 
     async def read_clock(self) -> int:
-        await self.beat()
+        await self._timed("read_clock")
         return self._instant()
 
     async def beat(self) -> Beat:
+        ahead = self._clock.now() - self._instant()
+        node = [None] * len(Present._fields) if self._node is None else self._node
+        row = await self._timed("beat", *node[:-2], ahead)
+        return Beat._make((*row[1:], ahead))
+
+    async def register(self, node: Present) -> None:
+        await super().register(node)
+        self._node = node
+
+    def is_alive(self, node: Present) -> bool:
+        return is_seen(node, self._instant())
+
+    async def _timed(self, statement: str, *values: Any) -> Sequence[Any]:
+        """One that reads the clock, first of all."""
         try:
             async with self._heart.lock:
                 connection = await self._heart.connection()
                 async with self._in_our_schema(connection):
                     asked_at = self._clock.since_boot()
-                    (row,) = await connection.fetch(sql("beat", "postgres"))
+                    row = await connection.fetchrow(sql(statement, "postgres"), *values)
+                    assert row is not None
                     self._set_clock(row[0], asked_at)
         except Exception as error:
             self._heart.drop()
             raise advised(error, self._address) from error
-        return Beat._make(row[1:])
+        return tuple(row)
 
     @contextlib.asynccontextmanager
     async def _in_our_schema(self, connection: asyncpg.Connection) -> AsyncIterator[None]:

@@ -9,11 +9,13 @@ import contextlib
 import asyncpg
 
 from quarterjack.clock import SystemClock
+from quarterjack.store.nodes import is_seen
 from quarterjack.store.postgres_link import Address, Link, advised, refusal
 from quarterjack.store.postgres_schema import bring_up_to_date
 from quarterjack.store.postgres_walk import walk
 from quarterjack.store.specifications import Specifications
-from quarterjack.store.steps import Operation
+from quarterjack.store.steps import Operation, sql
+from quarterjack.store.values import Present
 
 READ_SECONDS = 10
 
@@ -37,12 +39,22 @@ class Looker:
         """At one moment of the database."""
         self._loop.run_until_complete(self._read(operation))
 
+    def is_alive(self, node: Present) -> bool:
+        return is_seen(node, self._loop.run_until_complete(self._now()))
+
     def close(self) -> None:
         self._loop.run_until_complete(self._link.close())
         self._loop.close()
 
     async def _open(self) -> None:
         await bring_up_to_date(await self._link.connection(), self._address, allowed=False)
+
+    async def _now(self) -> int:
+        try:
+            connection = await self._link.connection()
+            return int(await connection.fetchval(sql("read_clock", "postgres")))
+        except Exception as error:
+            raise advised(error, self._address) from error
 
     async def _read(self, operation: Operation) -> None:
         try:

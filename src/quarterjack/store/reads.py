@@ -10,12 +10,13 @@ from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
 from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
 from quarterjack.store.facts import read_row, read_run, read_schedules
+from quarterjack.store.nodes import is_on_this_host, read_nodes
 from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite_file import is_postgres, open_to_read, path_of
 from quarterjack.store.sqlite_thread import Walker
 from quarterjack.store.steps import Ask, Operation, Row, Steps
-from quarterjack.store.values import Audit, Day, Stored
+from quarterjack.store.values import Audit, Day, Present, Stored
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,7 +45,13 @@ class FoundRun(NamedTuple):
 
 class Looker(Protocol):
     def read(self, operation: Operation) -> None: ...
+    def is_alive(self, node: Present) -> bool: ...
     def close(self) -> None: ...
+
+
+class FileLooker(Walker):
+    def is_alive(self, node: Present) -> bool:
+        return is_on_this_host(node)
 
 
 def _looker(url: str, known: Specifications) -> Looker:
@@ -53,7 +60,7 @@ def _looker(url: str, known: Specifications) -> Looker:
 
         return postgres_reads.Looker(postgres_link.address_of(url), known)
     path = path_of(url)
-    return Walker(open_to_read(path), path, known, SystemClock())
+    return FileLooker(open_to_read(path), path, known, SystemClock())
 
 
 class Reads:
@@ -100,6 +107,10 @@ class Reads:
         """What the runs of one schedule, or of all, came to on each of these days (since 1970, in
         UTC) on which any ended; the last minutes may not be counted yet."""
         return self._do(_days, which, first, last)
+
+    def nodes(self) -> list[Present]:
+        """Those that are there, the oldest first."""
+        return [node for node in self._do(read_nodes) if self._looker.is_alive(node)]
 
     def _do(self, steps: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation("read", lambda: steps(*values, **named))

@@ -7,7 +7,7 @@ from typing import Any
 from quarterjack.rules import Attempt, PassedOver, Specification, Unreadable
 from quarterjack.rules.target import TARGET_FIELDS
 from quarterjack.store.reads import Found, FoundRun
-from quarterjack.store.values import Audit
+from quarterjack.store.values import Audit, Present
 from quarterjack.times import After, At, Cron, Every
 from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
 
@@ -179,3 +179,12 @@ def _word(word: str | None) -> str | None:
 
 def _milliseconds(instant: int | None) -> int | None:
     return None if instant is None else instant // MILLISECOND
+
+
+def node_json(node: Present) -> dict[str, Any]:
+    return {
+        **node._asdict(),
+        "started_at": to_text(node.started_at),
+        "seen_at": to_text(node.seen_at),
+        "ahead_seconds": node.ahead / SECOND,
+    }

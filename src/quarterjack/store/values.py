@@ -32,6 +32,28 @@ class Beat(NamedTuple):
     waits: bool
     """A run is queued."""
     next_lease_end: int | None
+    ahead: int = 0
+    """By how much the clock of this host differs from that of the database."""
+
+
+class Present(NamedTuple):
+    """A node that is there, or was a moment ago."""
+
+    name: str
+    host: str
+    pid: int
+    plans: bool
+    works: bool
+    program: str
+    """Its version."""
+    zone_data: str
+    declaration: str
+    edition: str
+    """Which text of that declaration it was started with."""
+    started_at: int
+    seen_at: int
+    ahead: int = 0
+    """By how much the clock of its host differs from the one that all agree on."""
 
 
 class Planned(NamedTuple):
@@ -120,6 +142,15 @@ class Difference(NamedTuple):
     added: Sequence[NewSchedule]
     changed: Sequence[tuple[int, Specification]]
     removed: Sequence[int]
+    noted: Mapping[str, str] = {}
+    """Facts that are noted with it."""
+
+
+class Declared(NamedTuple):
+    """What is known of a declaration, and of those who may run one of its editions."""
+
+    editions: str | None
+    nodes: Sequence[Present]
 
 
 class Stored(NamedTuple):
@@ -166,7 +197,7 @@ class Audit(NamedTuple):
     after: Mapping[str, Any] | None
 
 
-DecideDifference: TypeAlias = Callable[[Sequence[Stored]], Difference]
+DecideDifference: TypeAlias = Callable[[Sequence[Stored], Declared], Difference]
 
 
 class Place(NamedTuple):

@@ -1,0 +1,2 @@
+delete from nodes
+where name = $1

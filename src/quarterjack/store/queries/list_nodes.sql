@@ -1,0 +1,3 @@
+select *
+from nodes
+order by started_at, name

@@ -1,0 +1,2 @@
+-- Whoever writes is alone here.
+select $1

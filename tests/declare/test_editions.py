@@ -1,0 +1,172 @@
+"""Editions of one declaration on several nodes: an older one does not undo a later one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from quarterjack.clock import host_and_pid
+from quarterjack.declare.applying import apply
+from quarterjack.declare.declaration import Declaration, read_declaration
+from quarterjack.declare.editions import Editions, edition_of
+from quarterjack.declare.keeper import Keeper
+from quarterjack.errors import Conflict
+from quarterjack.store.values import Present
+from quarterjack.times.instants import SECOND
+from store.stores import STORES, Asking, asking
+
+OLD = "schedules:\n  a: {every: 1h, command: [x]}\n"
+NEW = "schedules:\n  b: {every: 2h, command: [x]}\n"
+
+
+@pytest.fixture(params=STORES)
+def ask(request: pytest.FixtureRequest, tmp_path: Path):
+    with asking(request.param, tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Callable[[str], Declaration]:
+    def read(text: str) -> Declaration:
+        (tmp_path / "q.yaml").write_text(text)
+        return read_declaration(tmp_path / "q.yaml")
+
+    return read
+
+
+def node(
+    name: str, ask: Asking, declaration: Declaration | None = None, **words: object
+) -> Present:
+    """One that lives, for as long as these tests do."""
+    edition = "none" if declaration is None else edition_of(declaration)
+    kind = (True, True, "1.0", "2026a", "default", edition)
+    now = ask.store.now()
+    return Present(name, *host_and_pid(), *kind, now, now)._replace(**words)
+
+
+def keys(ask: Asking) -> list[str]:
+    return [found.schedule.key for found in ask.reads.schedules()]
+
+
+def start(ask: Asking, declaration: Declaration, name: str) -> None:
+    """As a node does."""
+    ask(ask.store.register(node(name, ask, declaration)))
+    ask(apply(ask.store, declaration, ask.now))
+
+
+@pytest.mark.fault("F62")
+class TestAnOlderEdition:
+    def test_is_not_applied_while_a_node_runs_a_later_one(
+        self, ask: Asking, said: Callable[[str], Declaration], caplog: pytest.LogCaptureFixture
+    ):
+        logging.getLogger("quarterjack").propagate = True
+        start(ask, said(OLD), "n1")
+        start(ask, said(NEW), "n2")
+        ask(ask.store.unregister("n1"))
+
+        start(ask, said(OLD), "n1")
+
+        assert keys(ask) == ["b"]
+        assert 'is an older edition of "default" than that of node n2' in caplog.text
+
+    def test_is_gone_back_to_when_no_later_one_is_left(
+        self, ask: Asking, said: Callable[[str], Declaration]
+    ):
+        start(ask, said(OLD), "n1")
+        start(ask, said(NEW), "n2")
+        for name in ("n1", "n2"):
+            ask(ask.store.unregister(name))
+
+        start(ask, said(OLD), "n1")
+        start(ask, said(NEW), "n2")
+
+        assert keys(ask) == ["a"], "now it is the old one that is the last"
+
+    def test_puts_nothing_back_that_a_later_one_has_removed(
+        self, ask: Asking, said: Callable[[str], Declaration]
+    ):
+        start(ask, said(OLD), "n1")
+        keeper = Keeper(ask.store, said(OLD))
+        start(ask, said(NEW), "n2")
+
+        ask(keeper.step(ask.now))
+
+        assert keys(ask) == ["b"]
+
+    def test_of_a_node_that_is_dead_does_not_count(
+        self, ask: Asking, said: Callable[[str], Declaration]
+    ):
+        start(ask, said(OLD), "n1")
+        ask(ask.store.unregister("n1"))
+        long_ago = ask.store.now() - 21 * SECOND
+        dead = node("n2", ask, said(NEW), pid=pid_of_nobody(), seen_at=long_ago)
+        ask(ask.store.register(dead))
+        ask(apply(ask.store, said(NEW), ask.now))
+
+        start(ask, said(OLD), "n1")
+
+        assert keys(ask) == ["a"]
+
+
+def pid_of_nobody() -> int:
+    """Of a process that has just ended."""
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    return child
+
+
+class TestNodes:
+    def test_are_seen_until_they_leave_or_die(self, ask: Asking):
+        ask(ask.store.register(node("n1", ask, started_at=1)))
+        long_ago = ask.store.now() - 21 * SECOND
+        dead = node("n2", ask, pid=pid_of_nobody(), seen_at=long_ago, started_at=2)
+        ask(ask.store.register(dead))
+        ask(ask.store.register(node("n3", ask, started_at=3)))
+        ask(ask.store.unregister("n3"))
+
+        assert [each.name for each in ask.reads.nodes()] == ["n1"]
+
+    @pytest.mark.fault("F66")
+    def test_cannot_have_the_same_name_twice(self, ask: Asking):
+        ask(ask.store.register(node("n1", ask)))
+
+        with pytest.raises(Conflict, match="another node is called n1 already; start it again"):
+            ask(ask.store.register(node("n1", ask)))
+
+    @pytest.mark.fault("F66")
+    def test_of_cloned_machines_have_names_of_their_own(self, monkeypatch: pytest.MonkeyPatch):
+        from quarterjack.clock import process_name
+
+        monkeypatch.setattr("socket.gethostname", lambda: "web-1")
+        monkeypatch.setattr("os.getpid", lambda: 1)
+
+        assert process_name() != process_name()
+
+
+def test_only_so_many_editions_are_remembered():
+    editions = Editions({})
+    for number in range(200):
+        editions = editions.with_last(f"edition {number}")
+
+    assert editions.is_last("edition 199")
+    assert editions.is_before("edition 198", "edition 199")
+    assert not editions.is_before("edition 3", "edition 199"), "nobody remembers"
+    assert len(editions.to_text()) < 2000
+    assert Editions.from_text(editions.to_text()) == editions
+
+
+def test_a_beat_tells_how_far_a_clock_is_ahead_and_that_the_node_lives(tmp_path: Path):
+    with asking("PostgreSQL", tmp_path) as ask:
+        ask(ask.store.register(node("n1", ask, seen_at=1)))
+        assert ask.reads.nodes() == []
+
+        beat = ask(ask.store.beat())
+        (seen,) = ask.reads.nodes()
+
+        assert seen.ahead == beat.ahead
+        assert abs(ask.clock.now() - ask.store.now() - seen.ahead) < SECOND
