@@ -18,7 +18,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,19 +102,25 @@ class House:
     def work(self, seconds: float, code: int = 0) -> list[str]:
         return [sys.executable, "-S", "-E", str(LEDGER), str(self.ledger), str(seconds), str(code)]
 
-    def start(self, crash_at: str = "", **environment: str) -> subprocess.Popen[bytes]:
+    def start(
+        self,
+        crash_at: str = "",
+        what: Sequence[str] = ("up",),
+        program: Sequence[str] = PROGRAM,
+        **environment: str,
+    ) -> subprocess.Popen[bytes]:
         surroundings = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **environment}
-        command = [*PROGRAM, "up", "quarterjack.yaml", "--port", "0"]
-        with (self.folder / "log.txt").open("ab") as log:
+        command = [*program, what[0], "quarterjack.yaml", "--port", "0", *what[1:]]
+        with self.log_of(len(self.processes)).open("ab") as log:
             process = subprocess.Popen(command, cwd=self.folder, env=surroundings, stderr=log)
         self.processes.append(process)
         return process
 
-    def up(self) -> subprocess.Popen[bytes]:
+    def up(self, *what: str, **words: Any) -> subprocess.Popen[bytes]:
         """One that is not to be killed by a failpoint, once it works."""
-        before = self.log().count(" up ")
-        process = self.start()
-        wait_for(lambda: self.log().count(" up ") > before, 20, "it is up")
+        log = self.log_of(len(self.processes))
+        process = self.start(what=what or ("up",), **words)
+        wait_for(lambda: " up " in log.read_text(), 20, "it is up")
         return process
 
     def stop(self, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
@@ -148,9 +154,12 @@ class House:
                 process.kill()
                 process.wait(10)
 
+    def log_of(self, number: int) -> Path:
+        """Each process has one of its own, by its number."""
+        return self.folder / f"log{number:03}.txt"
+
     def log(self) -> str:
-        file = self.folder / "log.txt"
-        return file.read_text() if file.exists() else ""
+        return "".join(file.read_text() for file in sorted(self.folder.glob("log*.txt")))
 
     def asked(self, path: str) -> tuple[int, Any, dict[str, str]]:
         """The answer of the service: its code, what it says, its headers."""
@@ -213,10 +222,11 @@ def judge(house: House) -> Counter[str]:
         if line.what == "start":
             starts[line.key, line.slot].append(line)
             assert line.wall >= line.slot, f"early: {line}"
-    statement = "select key, schedules.created_at, cursor, body ->> 'every', body ->> 'execution'"
-    tables = "from schedules join specifications s on s.schedule_id = id"
-    for key, created, cursor, every, execution in house.query(f"{statement} {tables}"):
-        interval = int(every.removesuffix("s")) * SECOND
+    statement = "select key, schedules.created_at, cursor, body from schedules"
+    tables = "join specifications s on s.schedule_id = id"
+    for key, created, cursor, body in house.query(f"{statement} {tables}"):
+        said = json.loads(body)
+        interval, execution = int(said["every"].removesuffix("s")) * SECOND, said.get("execution")
         owed = range(created + interval, cursor + 1, interval)
         runs = {row[0]: row for row in house.query(_runs_of(key))}
         assert sorted(runs) == list(owed), f"{key}: planned are not exactly the owed slots"
@@ -240,7 +250,7 @@ def _runs_of(key: str) -> str:
 
 
 def _judge_slot(
-    key: str, row: tuple[Any, ...], starts: list[Line], ends: set[tuple[str, int]], execution: str
+    key: str, row: tuple[Any, ...], starts: list[Line], ends: set[tuple[str, int]], execution: Any
 ) -> None:
     slot, run, state, attempts = row
     what = f"{key} {slot} {run} {state}: {starts}"

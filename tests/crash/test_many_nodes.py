@@ -2,158 +2,172 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from crash.harness import LEDGER, PROGRAM, wait_for
-from quarterjack.store.reads import Reads
+from crash.harness import wait_for
+from crash.many import ManyNodes, killed_at_each_step, killed_at_random
 from quarterjack.times.instants import SECOND
-from store.server import server
+
+SKEWED = [sys.executable, str(Path(__file__).with_name("skewed.py"))]
 
 
-class Nodes:
-    """Any number of processes on one database."""
-
-    def __init__(self, folder: Path, schedules: dict[str, Any], **settings: Any) -> None:
-        self.folder = folder
-        self.url = f"{server().url}?schema=s{uuid4().hex[:12]}"
-        self.ledger = folder / "ledger.jsonl"
-        said = {"grace": "3s", **settings, "schedules": schedules}
-        (folder / "quarterjack.yaml").write_text(json.dumps(said))
-        self.processes: list[subprocess.Popen[bytes]] = []
-
-    def start(self, *what: str) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "QUARTERJACK_DATABASE_URL": self.url}
-        name = self.folder / f"log{len(self.processes)}.txt"
-        command = [*PROGRAM, what[0], "quarterjack.yaml", "--port", "0", *what[1:]]
-        with name.open("wb") as log:
-            process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=log)
-        self.processes.append(process)
-        wait_for(lambda: " up " in name.read_text(), 20, f"{what} is up: {name.read_text()}")
-        return process
-
-    def log(self, number: int) -> str:
-        return (self.folder / f"log{number}.txt").read_text()
-
-    def lines(self, what: str) -> list[dict[str, Any]]:
-        if not self.ledger.exists():
-            return []
-        found = [json.loads(line) for line in self.ledger.read_text().splitlines()]
-        return [line for line in found if line["what"] == what]
-
-    def listed(self) -> list[dict[str, Any]]:
-        """What a person is shown of them."""
-        command = [*PROGRAM, "nodes", "--database", self.url, "--json"]
-        return list(json.loads(subprocess.check_output(command))["items"])
-
-    def close(self) -> None:
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-
-
-def work(folder: Path, seconds: float) -> list[str]:
-    ledger = str(folder / "ledger.jsonl")
-    return [sys.executable, "-S", "-E", str(LEDGER), ledger, str(seconds), "0"]
-
-
-def slots_of(nodes: Nodes, which: str) -> list[int]:
-    reads = Reads(nodes.url)
-    try:
-        return sorted(found.run.slot for found in reads.runs(which, limit=1000))
-    finally:
-        reads.close()
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[ManyNodes]:
+    house = ManyNodes(tmp_path)
+    yield house
+    house.end()
 
 
 @pytest.mark.mission("H1", "H6")
-def test_schedulers_plan_and_workers_work_apart(tmp_path: Path):
-    nodes = Nodes(tmp_path, {"tick": {"every": "1s", "command": work(tmp_path, 0)}})
-    try:
-        nodes.start("scheduler")
-        nodes.start("scheduler")
-        nodes.start("worker", "-c", "2")
-        nodes.start("worker", "-c", "2")
-        wait_for(lambda: len(nodes.lines("end")) >= 4, 20, "four runs end")
-        for process in nodes.processes:
-            process.terminate()
-        assert [process.wait(20) for process in nodes.processes] == [0, 0, 0, 0]
-    finally:
-        nodes.close()
+def test_schedulers_plan_and_workers_work_apart(house: ManyNodes):
+    for what in ("scheduler", "scheduler", "worker", "worker"):
+        house.up(what, *(["-c", "2"] if what == "worker" else []))
+    wait_for(lambda: house.succeeded() >= 4, 20, "four runs end")
 
-    started = [(line["key"], line["slot"]) for line in nodes.lines("start")]
-    assert len(started) == len(set(started)), "each slot was run once"
-    assert "started run=" not in nodes.log(0) + nodes.log(1), "schedulers run nothing"
+    judged = house.finish()
+
+    assert judged["steady: succeeded"] >= 4
+    started = [house.log_of(number).read_text().count(" started run=") for number in range(4)]
+    assert started[:2] == [0, 0], "schedulers run nothing"
+    assert min(started[2:]) > 0, "both workers do"
 
 
-def test_nodes_are_listed_until_they_stop_or_die(tmp_path: Path):
-    nodes = Nodes(tmp_path, {"tick": {"every": "1h", "command": work(tmp_path, 0)}})
-    try:
-        nodes.start("scheduler")
-        doomed, leaving = nodes.start("worker"), nodes.start("worker")
-        shown = nodes.listed()
-        assert [(each["plans"], each["works"]) for each in shown] == [
-            (True, False),
-            (False, True),
-            (False, True),
-        ]
-        assert len({each["edition"] for each in shown}) == 1
-        assert all(abs(each["ahead_seconds"]) < 1 for each in shown)
+def test_nodes_are_listed_until_they_stop_or_die(house: ManyNodes):
+    house.up("scheduler")
+    doomed, leaving = house.up("worker"), house.up("worker")
+    shown = house.listed()
+    assert [(each["plans"], each["works"]) for each in shown] == [
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
+    assert len({each["edition"] for each in shown}) == 1
+    assert all(abs(each["ahead_seconds"]) < 1 for each in shown)
 
-        doomed.kill()
-        leaving.terminate()
-        leaving.wait(20)
-        assert len(nodes.listed()) == 2, "one has left, and one may still be there"
-        wait_for(lambda: len(nodes.listed()) == 1, 30, "the dead one is not seen any more")
-    finally:
-        nodes.close()
+    doomed.kill()
+    leaving.terminate()
+    leaving.wait(20)
+    assert len(house.listed()) == 2, "one has left, and one may still be there"
+    wait_for(lambda: len(house.listed()) == 1, 30, "the dead one is not seen any more")
+
+
+@pytest.mark.mission("V3", "V10")
+@pytest.mark.fault("F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9")
+def test_one_of_three_is_killed_at_each_step_and_nothing_is_missed_doubled_or_early(
+    house: ManyNodes,
+):
+    judged = killed_at_each_step(house)
+
+    assert judged["steady: succeeded"] >= 10
+    assert judged["once only: lost"] >= 1
+
+
+@pytest.mark.fault("F10")
+def test_killed_again_and_again_three_nodes_lose_and_double_nothing(house: ManyNodes):
+    judged = killed_at_random(house, kills=10, seed=7)
+
+    assert judged["steady: succeeded"] > 5
 
 
 @pytest.mark.fault("F1")
-def test_after_a_planner_is_killed_the_other_leaves_no_gap(tmp_path: Path):
-    nodes = Nodes(tmp_path, {"tick": {"every": "500ms", "command": work(tmp_path, 0)}})
-    try:
-        first = nodes.start("up")
-        nodes.start("up")
-        wait_for(lambda: len(nodes.lines("end")) >= 4, 20, "it works")
-        first.kill()
-        killed_at = time.time_ns() // 1000
-        wait_for(lambda: nodes.lines("end")[-1]["wall"] > killed_at + 3 * SECOND, 20, "it goes on")
-        slots = slots_of(nodes, "tick")
-    finally:
-        nodes.close()
+def test_after_a_planner_is_killed_the_other_leaves_no_gap(house: ManyNodes):
+    house.declare({"tick": {"every": "500ms", "command": house.work(0)}})
+    first = house.up()
+    house.up()
+    wait_for(lambda: house.succeeded("tick") >= 4, 20, "it works")
+    first.kill()
+    killed_at = time.time_ns() // 1000
+    wait_for(lambda: house.lines()[-1].slot > killed_at + 3 * SECOND, 20, "it goes on")
 
-    gaps = [after - before for before, after in pairwise(slots)]
-    assert max(gaps) < 5 * SECOND
+    slots = sorted({line.slot for line in house.lines()})
+    assert max(after - before for before, after in pairwise(slots)) < 5 * SECOND
 
 
 @pytest.mark.fault("F6")
-def test_the_run_of_a_lost_worker_goes_on_elsewhere(tmp_path: Path):
+def test_the_run_of_a_lost_worker_goes_on_elsewhere(house: ManyNodes):
     """Within 12 s of a lease of 10 s; here both are shorter."""
-    once = {"after": "1s", "command": work(tmp_path, 4), "execution": "at_least_once"}
-    nodes = Nodes(tmp_path, {"long": once}, lease="2s")
-    try:
-        nodes.start("scheduler")
-        doomed = nodes.start("worker", "-c", "1")
-        wait_for(lambda: nodes.lines("start"), 20, "it starts")
-        nodes.start("worker", "-c", "1")
-        doomed.send_signal(signal.SIGKILL)
-        killed_at = time.time_ns() // 1000
-        wait_for(lambda: len(nodes.lines("start")) == 2, 20, "it is started again")
-        again = nodes.lines("start")[1]
-        wait_for(lambda: nodes.lines("end"), 20, "it ends")
-    finally:
-        nodes.close()
+    once = {"after": "1s", "command": house.work(4), "execution": "at_least_once"}
+    house.declare({"long": once}, lease="2s")
+    house.up("scheduler")
+    doomed = house.up("worker", "-c", "1")
+    wait_for(house.lines, 20, "it starts")
+    house.up("worker", "-c", "1")
+    doomed.kill()
+    killed_at = time.time_ns() // 1000
+    wait_for(lambda: len(house.lines()) == 2, 20, "it is started again")
 
-    assert again["attempt"] == 2
-    assert again["wall"] - killed_at < 4 * SECOND
+    again = house.lines()[1]
+    assert (again.what, again.attempt) == ("start", 2)
+    assert again.wall - killed_at < 4 * SECOND
+    wait_for(lambda: house.succeeded("long") == 1, 20, "it ends")
+
+
+@pytest.mark.fault("F11", "F12")
+def test_nodes_that_are_stopped_past_their_lease_change_nothing_when_they_go_on(house: ManyNodes):
+    nodes = [house.up() for _ in range(3)]
+    for _ in range(3):
+        for node in nodes[:2]:
+            house.freeze(node)
+        before = house.succeeded()
+        wait_for(lambda before=before: house.succeeded() >= before + 3, 30, "the third goes on")
+        for node in nodes[:2]:
+            node.send_signal(signal.SIGCONT)
+
+    judged = house.finish()
+
+    assert judged["steady: succeeded"] >= 9
+
+
+@pytest.mark.fault("F38")
+def test_nodes_whose_clocks_are_off_run_nothing_early_late_or_twice(house: ManyNodes):
+    for seconds in ("-300", "0", "+300"):
+        house.up(program=[*SKEWED, seconds])
+    wait_for(lambda: house.succeeded() >= 6, 30, "it works")
+
+    ahead = sorted(round(each["ahead_seconds"]) for each in house.listed())
+    judged = house.finish()
+
+    assert ahead == [-300, 0, 300]
+    assert judged["steady: succeeded"] >= 6
+    assert house.log().count("the clock of this host is not the database's") == 2
+
+
+@pytest.mark.mission("H7")
+def test_a_row_that_somebody_removed_is_made_anew_from_now_without_a_backlog(house: ManyNodes):
+    hourly = {"every": "1h", "command": house.work(0), "catch_up": "run_all"}
+    house.declare({"hourly": hourly}, limits={"timer_clamp_ms": 1000})
+    house.up("scheduler")
+    house.up("scheduler")
+    house.query("delete from schedules")
+
+    wait_for(lambda: house.query("select id from schedules"), 20, "it is there again")
+    found = house.query("select id, planned_count, next_slot - created_at from schedules")
+
+    assert found == [(2, 0, 3600 * SECOND)]
+    assert house.query("select count(*) from runs") == [(0,)]
+
+
+@pytest.mark.fault("F67")
+def test_five_nodes_join_at_once_and_four_leave_at_once(house: ManyNodes):
+    house.up()
+    joining = [house.start() for _ in range(4)]
+    wait_for(lambda: len(house.listed()) == 5, 30, "all have joined")
+    before = house.succeeded()
+    wait_for(lambda: house.succeeded() >= before + 3, 20, "they work")
+    for node in joining:
+        os.kill(node.pid, signal.SIGKILL)
+    killed_at = time.time_ns() // 1000
+
+    judged = house.finish()
+
+    assert judged["steady: succeeded"] >= 4
+    started = [line.wall for line in house.lines() if line.what == "start"]
+    assert [wall for wall in started if wall > killed_at], "the one that is left goes on"

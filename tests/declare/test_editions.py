@@ -17,7 +17,7 @@ from quarterjack.declare.keeper import Keeper
 from quarterjack.errors import Conflict
 from quarterjack.store.values import Present
 from quarterjack.times.instants import SECOND
-from store.stores import STORES, Asking, asking
+from store.stores import STORES, Asking, asking, query
 
 OLD = "schedules:\n  a: {every: 1h, command: [x]}\n"
 NEW = "schedules:\n  b: {every: 2h, command: [x]}\n"
@@ -123,11 +123,15 @@ def pid_of_nobody() -> int:
 class TestNodes:
     def test_are_seen_until_they_leave_or_die(self, ask: Asking):
         ask(ask.store.register(node("n1", ask, started_at=1)))
+        for name in ("n2", "n3"):
+            ask(ask.store.register(node(name, ask, started_at=2)))
         long_ago = ask.store.now() - 21 * SECOND
-        dead = node("n2", ask, pid=pid_of_nobody(), seen_at=long_ago, started_at=2)
-        ask(ask.store.register(dead))
-        ask(ask.store.register(node("n3", ask, started_at=3)))
-        ask(ask.store.unregister("n3"))
+        query(
+            ask, f"update nodes set seen_at = {long_ago}, pid = {pid_of_nobody()} where name > 'n1'"
+        )
+        assert [each.name for each in ask.reads.nodes()] == ["n1"]
+        ask(ask.store.register(node("n4", ask, started_at=3)))
+        ask(ask.store.unregister("n4"))
 
         assert [each.name for each in ask.reads.nodes()] == ["n1"]
 

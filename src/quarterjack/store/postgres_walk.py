@@ -13,6 +13,7 @@ from quarterjack.store.steps import Ask, Many, Steps, sql
 
 _PLACE = re.compile(r"\$(\d+)")
 _VALUES = re.compile(r"^values \((.*?)\)", re.DOTALL | re.MULTILINE)
+_DELETE = re.compile(r"^delete ", re.MULTILINE)
 _batches: dict[str, str] = {}
 """The text for many rows, by that for one; it is the same in every database."""
 
@@ -76,6 +77,10 @@ def batch_of(text: str, types: Sequence[str]) -> str:
     set a = each.p1
     from unnest($1::text[], $2::int8[]) as each (p1, p2)
     where id = each.p2
+    >>> print(batch_of("delete from t\\nwhere id = $1", ["int8"]))
+    delete from t
+    using unnest($1::int8[]) as each (p1)
+    where id = each.p1
     """
     places = range(1, len(types) + 1)
     arrays = ", ".join(f"${place}::{types[place - 1]}[]" for place in places)
@@ -85,4 +90,5 @@ def batch_of(text: str, types: Sequence[str]) -> str:
     if found := _VALUES.search(text):
         return f"{text[: found.start()]}select {found[1]}\nfrom {rows}{text[found.end() :]}"
     head, where, tail = text.partition("\nwhere")
-    return f"{head}\nfrom {rows}{where}{tail}"
+    from_ = "using" if _DELETE.search(head) else "from"
+    return f"{head}\n{from_} {rows}{where}{tail}"

@@ -1,0 +1,118 @@
+"""Many nodes on one PostgreSQL, as real processes; judged by the same ledger as one on SQLite."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+
+from crash.harness import PLACES, PROGRAM, House, judge, wait_for
+from store.server import Server, server
+
+
+class ManyNodes(House):
+    """Any number of processes on one database."""
+
+    def __init__(self, folder: Path, on: Server | None = None, **schedules: dict[str, Any]) -> None:
+        self.server = on or server()
+        self.schema = f"s{uuid4().hex[:12]}"
+        self.port = self.server.port
+        """Where nodes find the server; a proxy may stand before it."""
+        super().__init__(folder, **schedules)
+
+    @property
+    def url(self) -> str:
+        return self.server.url.replace(str(self.server.port), str(self.port)) + (
+            f"?schema={self.schema}"
+        )
+
+    def start(self, crash_at: str = "", **words: Any) -> subprocess.Popen[bytes]:
+        return super().start(crash_at, QUARTERJACK_DATABASE_URL=self.url, **words)
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        async def asked() -> list[tuple[Any, ...]]:
+            connection = await asyncpg.connect(self.server.url, timeout=20)
+            try:
+                await connection.execute(f"set search_path = {self.schema}")
+                return [tuple(row) for row in await connection.fetch(statement)]
+            finally:
+                await connection.close()
+
+        try:
+            return asyncio.run(asked())
+        except asyncpg.UndefinedTableError:
+            return []
+
+    def freeze(self, process: subprocess.Popen[bytes]) -> None:
+        """Wherever it is: PostgreSQL takes its transaction from it after a while."""
+        process.send_signal(signal.SIGSTOP)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """What a person is shown of them."""
+        command = [*PROGRAM, "nodes", "--database", self.url, "--json"]
+        return list(json.loads(subprocess.check_output(command))["items"])
+
+    def alive(self) -> list[subprocess.Popen[bytes]]:
+        return [process for process in self.processes if process.poll() is None]
+
+    def finish(self, seconds: float = 60) -> Counter[str]:
+        """Catch up, stop everybody, and be judged."""
+        wait_for(self.has_caught_up, seconds, "everything is caught up")
+        self.stopped_at = time.time_ns() // 1000
+        staying = self.alive()
+        for process in staying:
+            process.terminate()
+        for process in staying:
+            assert process.wait(30) == 0, self.log()[-3000:]
+        return judge(self)
+
+
+def killed_at_each_step(house: ManyNodes, hits: int = 1) -> Counter[str]:
+    """Two nodes stay; a third dies at every place, one after the other."""
+    house.up()
+    house.up()
+    for place in PLACES:
+        for hit in range(1, hits + 1):
+            doomed = house.start(f"{place}:{hit}")
+            assert doomed.wait(60) == -signal.SIGKILL, f"{place}: {house.log()[-3000:]}"
+    before = house.succeeded()
+    wait_for(lambda: house.succeeded() >= before + 2, 20, "the others go on")
+    return house.finish()
+
+
+def killed_at_random(house: ManyNodes, kills: int, seed: int) -> Counter[str]:
+    """One of three, at random instants; another one takes its place."""
+    return harmed_at_random(house, kills, seed, _kill)
+
+
+def harmed_at_random(
+    house: ManyNodes,
+    times: int,
+    seed: int,
+    harm: Callable[[ManyNodes, random.Random], None],
+) -> Counter[str]:
+    chance = random.Random(seed)
+    for _ in range(3):
+        house.up()
+    for _ in range(times):
+        time.sleep(chance.uniform(0.1, 1.2))
+        harm(house, chance)
+        while len(house.alive()) < 3:
+            house.start()
+    return house.finish()
+
+
+def _kill(house: ManyNodes, chance: random.Random) -> None:
+    victim = chance.choice(house.alive())
+    victim.kill()
+    victim.wait(10)
