@@ -82,6 +82,7 @@ class House:
         self.ledger = folder / "ledger.jsonl"
         self.processes: list[subprocess.Popen[bytes]] = []
         self.stopped_at = 0
+        self.environment: dict[str, str] = {}
         declared = schedules or {
             "steady": {"every": "1s", "command": self.work(0)},
             "slow": {"every": "2s", "command": self.work(0.7)},
@@ -107,9 +108,8 @@ class House:
         crash_at: str = "",
         what: Sequence[str] = ("up",),
         program: Sequence[str] = PROGRAM,
-        **environment: str,
     ) -> subprocess.Popen[bytes]:
-        surroundings = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **environment}
+        surroundings = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **self.environment}
         command = [*program, what[0], "quarterjack.yaml", "--port", "0", *what[1:]]
         with self.log_of(len(self.processes)).open("ab") as log:
             process = subprocess.Popen(command, cwd=self.folder, env=surroundings, stderr=log)

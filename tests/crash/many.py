@@ -26,18 +26,14 @@ class ManyNodes(House):
     def __init__(self, folder: Path, on: Server | None = None, **schedules: dict[str, Any]) -> None:
         self.server = on or server()
         self.schema = f"s{uuid4().hex[:12]}"
-        self.port = self.server.port
-        """Where nodes find the server; a proxy may stand before it."""
         super().__init__(folder, **schedules)
+        self.reach(self.server.port)
 
-    @property
-    def url(self) -> str:
-        return self.server.url.replace(str(self.server.port), str(self.port)) + (
-            f"?schema={self.schema}"
-        )
-
-    def start(self, crash_at: str = "", **words: Any) -> subprocess.Popen[bytes]:
-        return super().start(crash_at, QUARTERJACK_DATABASE_URL=self.url, **words)
+    def reach(self, port: int) -> None:
+        """From now on nodes find the server there: a proxy may stand before it."""
+        there = self.server.url.replace(f":{self.server.port}/", f":{port}/")
+        self.url = f"{there}?schema={self.schema}"
+        self.environment["QUARTERJACK_DATABASE_URL"] = self.url
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         async def asked() -> list[tuple[Any, ...]]:
@@ -77,6 +73,11 @@ class ManyNodes(House):
         return judge(self)
 
 
+def wait_for_more(house: House, count: int, seconds: float = 30) -> None:
+    before = house.succeeded()
+    wait_for(lambda: house.succeeded() >= before + count, seconds, f"{count} more succeed")
+
+
 def killed_at_each_step(house: ManyNodes, hits: int = 1) -> Counter[str]:
     """Two nodes stay; a third dies at every place, one after the other."""
     house.up()
@@ -85,8 +86,7 @@ def killed_at_each_step(house: ManyNodes, hits: int = 1) -> Counter[str]:
         for hit in range(1, hits + 1):
             doomed = house.start(f"{place}:{hit}")
             assert doomed.wait(60) == -signal.SIGKILL, f"{place}: {house.log()[-3000:]}"
-    before = house.succeeded()
-    wait_for(lambda: house.succeeded() >= before + 2, 20, "the others go on")
+    wait_for_more(house, 2)
     return house.finish()
 
 

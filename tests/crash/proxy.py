@@ -14,7 +14,7 @@ COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 
 
 class Proxy:
-    """Between any number of clients and one server; `seconds` and the like may be set at any time."""
+    """Between any number of clients and one server; what it does may be set at any time."""
 
     def __init__(self, port: int) -> None:
         self._server_port = port

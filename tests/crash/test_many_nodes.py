@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from crash.harness import wait_for
-from crash.many import ManyNodes, killed_at_each_step, killed_at_random
+from crash.many import ManyNodes, killed_at_each_step, killed_at_random, wait_for_more
 from quarterjack.times.instants import SECOND
 
 SKEWED = [sys.executable, str(Path(__file__).with_name("skewed.py"))]
@@ -116,8 +116,7 @@ def test_nodes_that_are_stopped_past_their_lease_change_nothing_when_they_go_on(
     for _ in range(3):
         for node in nodes[:2]:
             house.freeze(node)
-        before = house.succeeded()
-        wait_for(lambda before=before: house.succeeded() >= before + 3, 30, "the third goes on")
+        wait_for_more(house, 3)
         for node in nodes[:2]:
             node.send_signal(signal.SIGCONT)
 
@@ -160,8 +159,7 @@ def test_five_nodes_join_at_once_and_four_leave_at_once(house: ManyNodes):
     house.up()
     joining = [house.start() for _ in range(4)]
     wait_for(lambda: len(house.listed()) == 5, 30, "all have joined")
-    before = house.succeeded()
-    wait_for(lambda: house.succeeded() >= before + 3, 20, "they work")
+    wait_for_more(house, 3)
     for node in joining:
         os.kill(node.pid, signal.SIGKILL)
     killed_at = time.time_ns() // 1000

@@ -26,7 +26,7 @@ class Server:
 
     def __init__(self, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="quarterjack-"))
-        self.port = _free_port()
+        self.port = free_port()
         self._settings = {
             "port": str(self.port),
             "listen_addresses": "127.0.0.1",
@@ -89,7 +89,7 @@ class Server:
         assert done.returncode == 0, done.stderr.decode()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
