@@ -81,8 +81,11 @@ class Link:
             await asyncio.sleep(self._pause())
         self._failures += 1
         self._made = await self._connected(STATEMENTS_KEPT)
-        pid = await self._made.fetchval("select pg_backend_pid()")
-        self.is_pooled = pid != self._made.get_server_pid()
+        # Asked without preparing anything: what another has prepared before us, on a connection that
+        # we share, may have the same name. The answer is how many rows there are.
+        pid = self._made.get_server_pid()
+        found = await self._made.execute(f"select where pg_backend_pid() = {pid}")
+        self.is_pooled = found != "SELECT 1"
         if self.is_pooled:  # what one connection has prepared, another does not know
             await self._made.close()
             self._made = await self._connected(0)
