@@ -12,6 +12,7 @@ SEED ?= 1
 EXAMPLES ?= 10000
 HITS ?= 3
 KILLS ?= 100
+STOPS ?= 1000
 PAIRS ?= 1000000
 CUTS ?= 20000
 COUNT ?= 100000
@@ -100,8 +101,9 @@ fuzz: .venv/ready  ## a million hostile strings for the parsers
 oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over real minutes
 	@PYTHONPATH=tests $(BIN)/python -m times.oracle --seed $(SEED)
 
-crash: .venv/ready  ## kill -9 at every step of a firing, HITS deep, and KILLS times at random
+crash: .venv/ready  ## kill -9 at every step, HITS deep, KILLS times at random; SIGSTOP STOPS times
 	@PYTHONPATH=tests $(BIN)/python -m crash.harness --hits $(HITS) --kills $(KILLS) --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m crash.many --hits $(HITS) --kills $(KILLS) --stops $(STOPS) --seed $(SEED)
 
 sim: .venv/ready  ## SEEDS seeded worlds full of faults, judged; and what of the engine they reach
 	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))

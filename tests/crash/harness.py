@@ -94,7 +94,8 @@ class House:
             "failing": {"every": "2s", "command": self.work(0, code=3)},
         }
         policies = {"catch_up": "run_all", "if_running": "queue"}
-        self.declare({key: policies | fields for key, fields in declared.items()})
+        self.declared = {key: policies | fields for key, fields in declared.items()}
+        self.declare(self.declared)
 
     def declare(self, schedules: dict[str, Any], **settings: Any) -> None:
         said = {"lease": "1s", "grace": "3s", **settings, "schedules": schedules}

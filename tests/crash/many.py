@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import heapq
 import json
 import random
 import signal
 import subprocess
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,6 +22,9 @@ import asyncpg
 
 from crash.harness import PLACES, PROGRAM, House, judge, wait_for
 from store.server import Server, server
+
+STOP_MARGIN_SECONDS = 0.5
+"""What a renewal may take when a process goes on, with twenty others beside it."""
 
 
 class ManyNodes(House):
@@ -116,3 +123,75 @@ def _kill(house: ManyNodes, chance: random.Random) -> None:
     victim = chance.choice(house.alive())
     victim.kill()
     victim.wait(10)
+
+
+def stopped_short(house: ManyNodes, workers: int, stops: int, seed: int, lease: float) -> int:
+    """Workers with a long run each are stopped again and again, never for as long as a lease less
+    its renewal. How many of their runs were taken from them."""
+    long = {"after": "1s", "command": house.work(3600)}
+    house.declare({f"long {n}": long for n in range(workers)}, lease=f"{lease}s", grace="1s")
+    house.up("scheduler")
+    nodes = [house.up("worker", "-c", "1") for _ in range(workers)]
+    wait_for(lambda: len(house.lines()) == workers, 60, "each works")
+    chance = random.Random(seed)
+    longest = 0.7 * lease - STOP_MARGIN_SECONDS
+    due = [(chance.uniform(0, lease), number, False) for number in range(workers)]
+    heapq.heapify(due)
+    begun, stopped = time.monotonic(), 0
+    while due:
+        at, number, goes_on = heapq.heappop(due)
+        time.sleep(max(0.0, begun + at - time.monotonic()))
+        if goes_on:
+            nodes[number].send_signal(signal.SIGCONT)
+            heapq.heappush(due, (at + chance.uniform(0.3, 0.5 * lease), number, False))
+        elif stopped < stops:
+            nodes[number].send_signal(signal.SIGSTOP)
+            stopped += 1
+            heapq.heappush(due, (at + longest * chance.random() ** 0.5, number, True))
+    ((taken,),) = house.query("select count(*) from runs where losses > 0 or attempt > 1")
+    assert all(node.poll() is None for node in nodes), house.log()[-2000:]
+    return int(taken)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hits", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=500)
+    parser.add_argument("--stops", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if options.hits:
+        total = _tried(lambda house: killed_at_each_step(house, options.hits))
+        print(f"one of three killed at each step, {options.hits} deep: {dict(total)}", flush=True)
+    left, number = options.kills, options.seed
+    total = Counter()
+    while left > 0:
+        kills = min(left, 50)
+        total += _tried(partial(killed_at_random, kills=kills, seed=number))
+        left, number = left - kills, number + 1
+        print(f"one of three killed, {options.kills - left} times: {dict(total)}", flush=True)
+    if options.kills:
+        total = _tried(_killed_with_long_leases)
+        print(f"the same 20 times with leases of 10 s: {dict(total)}", flush=True)
+    if options.stops:
+        stopping = {"workers": 20, "stops": options.stops, "seed": options.seed, "lease": 10}
+        taken = _tried(partial(stopped_short, **stopping))
+        print(f"20 workers stopped {options.stops} times: {taken} runs taken from them")
+
+
+def _killed_with_long_leases(house: ManyNodes) -> Counter[str]:
+    house.declare(house.declared, lease="10s")
+    return killed_at_random(house, kills=20, seed=1)
+
+
+def _tried(campaign: Callable[[ManyNodes], Any]) -> Any:
+    with tempfile.TemporaryDirectory() as name:
+        house = ManyNodes(Path(name))
+        try:
+            return campaign(house)
+        finally:
+            house.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 
 from crash.harness import wait_for
-from crash.many import ManyNodes, killed_at_each_step, killed_at_random, wait_for_more
+from crash.many import (
+    ManyNodes,
+    killed_at_each_step,
+    killed_at_random,
+    stopped_short,
+    wait_for_more,
+)
 from quarterjack.times.instants import SECOND
 
 SKEWED = [sys.executable, str(Path(__file__).with_name("skewed.py"))]
@@ -123,6 +129,13 @@ def test_nodes_that_are_stopped_past_their_lease_change_nothing_when_they_go_on(
     judged = house.finish()
 
     assert judged["steady: succeeded"] >= 9
+
+
+@pytest.mark.fault("F11")
+def test_nobody_takes_the_run_of_a_worker_that_was_stopped_for_less_than_its_lease(
+    house: ManyNodes,
+):
+    assert stopped_short(house, workers=5, stops=25, seed=1, lease=4) == 0
 
 
 @pytest.mark.fault("F38")

@@ -81,8 +81,8 @@ class Link:
             await asyncio.sleep(self._pause())
         self._failures += 1
         self._made = await self._connected(STATEMENTS_KEPT)
-        # Asked without preparing anything: what another has prepared before us, on a connection that
-        # we share, may have the same name. The answer is how many rows there are.
+        # Asked without preparing anything: what another has prepared before us, on a connection
+        # that we share, may have the same name. The answer is how many rows there are.
         pid = self._made.get_server_pid()
         found = await self._made.execute(f"select where pg_backend_pid() = {pid}")
         self.is_pooled = found != "SELECT 1"
