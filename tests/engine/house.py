@@ -8,6 +8,7 @@ import heapq
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from quarterjack import rules
 from quarterjack.engine.loop import Hint, Process, wakes_by
@@ -20,6 +21,9 @@ from quarterjack.engine.rescuer import Rescuer
 from quarterjack.engine.timekeeper import Trust
 from quarterjack.engine.worker import Seats, Worker
 from quarterjack.rules import Limits, PassedOver, Retention, Run, Schedule
+from quarterjack.store.contract import Store
+from quarterjack.store.postgres import PostgresStore
+from quarterjack.store.postgres_link import Address, address_of
 from quarterjack.store.rows import passed_of, run_of, schedule_of
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database
@@ -28,10 +32,25 @@ from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.zones import zone_data_version
 from rules.world import at
+from store.server import server
 from store.stored_world import SetClock, memory_store
 from store.stores import new
 
 T = TypeVar("T")
+
+
+class SetPostgres(PostgresStore):
+    """One whose clock is set by hand."""
+
+    def now(self) -> int:
+        return int(self._clock.now())
+
+    async def read_clock(self) -> int:
+        return self.now()
+
+
+def _new_address() -> Address:
+    return address_of(f"{server().url}?schema=s{uuid4().hex[:12]}")
 
 
 class Failed(Exception):
@@ -49,13 +68,16 @@ class House:
         seats: int = 16,
         workers: Iterable[str] = ("w1",),
         folder: Path | None = None,
+        on: str = "SQLite",
     ) -> None:
-        """With a folder, each worker is a node of its own, and all are on one database in it."""
+        """With a folder, each worker is a node of its own, and all are on one database in it, or on
+        one of PostgreSQL."""
         self.loop = asyncio.new_event_loop()
         self.clock = SetClock(at(now))
         self.folder = folder
-        self.stores: list[SqliteStore] = []
-        self.store = self._opened()
+        self.address = _new_address() if on == "PostgreSQL" else None
+        self.stores: list[Store] = []
+        self.store: Any = self.run(self._opened())
         self.limits = limits
         self.seats = seats
         self.calls: list[tuple[int, Call]] = []
@@ -70,8 +92,11 @@ class House:
         """Which nodes have made something ready, in turn."""
         self.run(self._start(list(workers)))
 
-    def _opened(self) -> SqliteStore:
-        if self.folder is None:
+    async def _opened(self) -> Store:
+        store: Store
+        if self.address is not None:
+            store = await SetPostgres(self.address, self.clock, "house").open(create=True)
+        elif self.folder is None:
             store = memory_store(self.clock)
         else:
             path = self.folder / "quarterjack.db"
@@ -95,11 +120,11 @@ class House:
         self.processes.clear()
         for name in names:
             shares = name == names[0] or self.folder is None
-            self._start_worker(name, self.store if shares else self._opened())
+            self._start_worker(name, self.store if shares else await self._opened())
         self.add_process("notifier", Notifier(self.store))
         self.add_process("pruner", Pruner(self.store, Retention()))
 
-    def _start_worker(self, name: str, store: SqliteStore) -> None:
+    def _start_worker(self, name: str, store: Store) -> None:
         """With a planner and a rescuer, if it is the first on its store."""
         seats = Seats(name, count=self.seats)
         targets = {"task": TaskTarget({"work": self._work})}
@@ -246,8 +271,19 @@ class House:
     # What is seen.
 
     def table(self, name: str) -> list[Any]:
-        statement = f"select * from {name}"
-        return self.store._walker._connection.execute(statement).fetchall()
+        return self.meddle(f"select * from {name} order by 1, 2")
+
+    def meddle(self, statement: str) -> list[Any]:
+        """As somebody with a database browser would."""
+        if self.address is None:
+            return list(self.store._walker._connection.execute(statement).fetchall())
+        return self.run(self._asked(statement))
+
+    async def _asked(self, statement: str) -> list[Any]:
+        assert self.address is not None
+        connection = await self.store._main.link.connection()
+        await connection.execute(f"set search_path = {self.address.schema}")
+        return [tuple(row) for row in await connection.fetch(statement)]
 
     def runs(self, identity: int = 1) -> list[Run]:
         return [run for run in map(run_of, self.table("runs")) if run.schedule_id == identity]

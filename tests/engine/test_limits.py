@@ -20,17 +20,17 @@ from quarterjack.engine import planner
 from quarterjack.rules import AS_A_SETTING, Limits, Status
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
 from rules.world import at
-from store.stores import new
+from store.stores import STORES, new
 
 AGENT: Limits = AS_A_SETTING["agent"]["limits"]
 
 
-@pytest.fixture
-def make() -> Iterator[Callable[..., House]]:
+@pytest.fixture(params=STORES)
+def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., House]]:
     made: list[House] = []
 
     def house(*values: Any, **words: Any) -> House:
-        made.append(House(*values, **words))
+        made.append(House(*values, on=request.param, **words))
         return made[-1]
 
     yield house
@@ -127,10 +127,13 @@ class TestAfterAnOutage:
         for number in range(12):
             house.add(f"s{number}", every="1h")
         house.go("08:30")
-        house.store._walker._connection.execute(
-            "create trigger picky before insert on runs when new.schedule_id = 3"
-            " begin select raise(abort, 'not this one'); end"
-        )
+        if house.address is None:
+            house.meddle(
+                "create trigger picky before insert on runs when new.schedule_id = 3"
+                " begin select raise(abort, 'not this one'); end"
+            )
+        else:
+            house.meddle("alter table runs add constraint picky check (schedule_id <> 3)")
         house.sleep_until("09:30")
         house.restart()
         house.go("09:45")
