@@ -22,9 +22,10 @@ from quarterjack.declare.editions import edition_of
 from quarterjack.declare.keeper import Keeper
 from quarterjack.engine.node import Manner, Node
 from quarterjack.errors import Conflict, QuarterjackError, StoreAway, StoreError, StoreUnusable
+from quarterjack.store.address import is_postgres, without_secrets
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import is_postgres, open_database, path_of, without_secrets
+from quarterjack.store.sqlite_file import open_database, path_of
 from quarterjack.store.values import Present
 from quarterjack.targets.call import Target
 from quarterjack.targets.command import CommandTarget

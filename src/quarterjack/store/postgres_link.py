@@ -17,6 +17,7 @@ from quarterjack.errors import (
     StoreUnusable,
     Violation,
 )
+from quarterjack.store.address import without_secrets
 
 CONNECT_SECONDS = 5
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 5.0
@@ -32,9 +33,7 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         """As it may be shown: who signs in, and with what, is left out."""
-        parts = urlsplit(self.url)
-        port = f":{parts.port}" if parts.port else ""
-        place = f"postgresql://{parts.hostname or ''}{port}{parts.path}"
+        place = without_secrets(self.url)
         return place if self.schema == DEFAULT_SCHEMA else f"{place}?schema={self.schema}"
 
 

@@ -9,11 +9,12 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
 from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
+from quarterjack.store.address import is_postgres
 from quarterjack.store.facts import read_row, read_run, read_schedules
 from quarterjack.store.nodes import is_on_this_host, read_nodes
 from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
 from quarterjack.store.specifications import Specifications
-from quarterjack.store.sqlite_file import is_postgres, open_to_read, path_of
+from quarterjack.store.sqlite_file import open_to_read, path_of
 from quarterjack.store.sqlite_thread import Walker
 from quarterjack.store.steps import Ask, Operation, Row, Steps
 from quarterjack.store.values import Audit, Day, Present, Stored

@@ -12,6 +12,7 @@ import apsw
 from quarterjack.clock import process_name
 from quarterjack.errors import StoreAway, StoreError, StoreFull, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
+from quarterjack.store.address import is_postgres, without_secrets
 from quarterjack.store.migration import (
     Migration,
     migrations,
@@ -37,10 +38,6 @@ _FOREIGN = (
 """How the kinds of file systems begin on which SQLite's locks or shared memory do not hold."""
 
 
-def is_postgres(url: str) -> bool:
-    return url.startswith(("postgresql://", "postgres://"))
-
-
 def path_of(url: str) -> Path:
     """`sqlite:///relative.db` or `sqlite:////absolute.db`."""
     if is_postgres(url):
@@ -53,12 +50,6 @@ def path_of(url: str) -> Path:
         )
         raise StoreUnusable(f"database {without_secrets(url)}: not understood; {remedy}")
     return Path(path)
-
-
-def without_secrets(url: str) -> str:
-    """The address as it may be shown: who signs in, and with what, is left out."""
-    scheme, separator, rest = url.partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
 def open_database(
