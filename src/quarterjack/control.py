@@ -1,12 +1,13 @@
 """Control: what a person may ask of a running or resting service.
 
 Every face asks here. Each request is one transaction with its answer and with the row that says who
-asked for it; what cannot be done is refused by name, and then nothing has changed: `Invalid` (400),
-`WrongState` (400), `NotFound` (404), `Conflict` (409).
+asked for it (only `prune` is many small ones); what cannot be done is refused by name, and then
+nothing has changed: `Invalid` (400), `WrongState` (400), `NotFound` (404), `Conflict` (409).
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 
 from quarterjack import rules
 from quarterjack.engine.planner import planning_within
+from quarterjack.engine.pruner import RESTS, Pruner
 from quarterjack.errors import (
     Conflict,
     Invalid,
@@ -27,6 +29,7 @@ from quarterjack.rules import (
     HouseRules,
     Limits,
     Plans,
+    Retention,
     Run,
     Schedule,
     Specification,
@@ -36,6 +39,7 @@ from quarterjack.rules.plain import plain_key, plain_text
 from quarterjack.store.contract import Store
 from quarterjack.store.values import Asked, NewSchedule, Stored, Which
 from quarterjack.telemetry.logs import log, told
+from quarterjack.times.instants import SECOND
 
 HOUSE_RULES = "house_rules"
 """The fact under which a store keeps what its service says of all schedules."""
@@ -123,6 +127,23 @@ class Control:
         run of the same slot."""
         plans = await self._change_run("retry", run_id, rules.retry_run)
         return (*plans.plans[0].released, *plans.plans[0].added)[-1]
+
+    async def prune(self, retention: Retention | None = None) -> int:
+        """Forget what is past its retention, by what is said or what the service has noted; how
+        many rows. There is a rest after each batch, for a service may be at work; but a person
+        waits, so it is no longer than the batch."""
+        pruner = Pruner(self._store, retention or await self._noted_retention())
+        while (rest := await pruner.forget_some(self._store.now())) is not None:
+            await asyncio.sleep(rest / RESTS / SECOND)
+        return pruner.forgotten
+
+    async def _noted_retention(self) -> Retention:
+        """Nobody's history is forgotten because a file was not found."""
+        noted = await self._store.read_fact(HOUSE_RULES)
+        if noted is None:
+            remedy = "name the configuration file with --config"
+            raise Conflict(f"it is not known how long runs are to be kept; {remedy}")
+        return HouseRules.from_text(noted).retention
 
     async def _house_rules(self) -> HouseRules:
         return HouseRules.from_text(await self._store.read_fact(HOUSE_RULES))

@@ -22,7 +22,7 @@ from quarterjack.declare.editions import edition_of
 from quarterjack.declare.keeper import Keeper
 from quarterjack.engine.node import Manner, Node
 from quarterjack.errors import Conflict, QuarterjackError, StoreAway, StoreError, StoreUnusable
-from quarterjack.store.address import is_postgres, without_secrets
+from quarterjack.store.address import is_postgres, refuse_without_driver, without_secrets
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database, path_of
@@ -50,12 +50,10 @@ async def open_store(
 
 
 async def _open_postgres(url: str, clock: SystemClock, durability: str, *, create: bool) -> Store:
-    try:
-        from quarterjack.store.postgres import PostgresStore
-        from quarterjack.store.postgres_link import address_of
-    except ImportError as error:
-        remedy = "install quarterjack[postgres]"
-        raise StoreUnusable(f"PostgreSQL cannot be used here: {error}; {remedy}") from error
+    refuse_without_driver()
+    from quarterjack.store.postgres import PostgresStore
+    from quarterjack.store.postgres_link import address_of
+
     store = PostgresStore(address_of(url), clock, process_name(), durability)
     return await store.open(create=create)
 

@@ -32,21 +32,25 @@ from store.stores import Asking, asking
 def lived(folder: Path, runs: int = 3) -> Path:
     """A schedule that ran each hour, and one whose only run is still running."""
     with asking("SQLite", folder) as ask:
-        ask.add("hourly", every="1h")
-        ask.add("slow", every="1h", if_running="skip")
-        held: list[Run] = []
-        for number in range(runs):
-            ask.clock.instant = at("09:00") + number * HOUR
-            ask.plan()
-            for claim in ask.claim():
-                if claim.key == "slow":
-                    held.append(claim.run)
-                    continue
-                ask(ask.store.add_output([Chunk(1, number, 1, 0, ask.now, b"x" * 9000)]))
-                ask.settle((claim.run, ask.outcome()))
-        ask(ask.store.renew_leases("w1", held, ask.now + 10 * SECOND))
-        ask(ask.store.put_fact(HOUSE_RULES, HouseRules().to_text()))
+        live(ask, runs)
     return folder / "quarterjack.db"
+
+
+def live(ask: Asking, runs: int = 3) -> None:
+    ask.add("hourly", every="1h")
+    ask.add("slow", every="1h", if_running="skip")
+    held: list[Run] = []
+    for number in range(runs):
+        ask.clock.instant += HOUR
+        ask.plan()
+        for claim in ask.claim():
+            if claim.key == "slow":
+                held.append(claim.run)
+                continue
+            ask(ask.store.add_output([Chunk(1, number, 1, 0, ask.now, b"x" * 9000)]))
+            ask.settle((claim.run, ask.outcome()))
+    ask(ask.store.renew_leases("w1", held, ask.now + 10 * SECOND))
+    ask(ask.store.put_fact(HOUSE_RULES, HouseRules().to_text()))
 
 
 class At(RealWorld):

@@ -53,6 +53,10 @@ class Server:
     def url(self) -> str:
         return f"postgresql://app@127.0.0.1:{self.port}/postgres"
 
+    def program(self, name: str) -> Path:
+        """One of those that came with it."""
+        return self._programs / name
+
     def start(self) -> None:
         options = [
             part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -34,8 +34,11 @@ async def sqlite(folder: Path, clock: SetClock) -> Store:
 
 
 async def postgres(folder: Path, clock: SetClock) -> Store:
-    address = address_of(f"{server().url}?schema=s{uuid4().hex[:12]}")
-    return await PostgresStore(address, clock, "tests").open(create=True)
+    return await postgres_at(f"{server().url}?schema=s{uuid4().hex[:12]}", clock)
+
+
+async def postgres_at(url: str, clock: SetClock) -> Store:
+    return await PostgresStore(address_of(url), clock, "tests").open(create=True)
 
 
 STORES = {"SQLite": sqlite, "PostgreSQL": postgres}
@@ -167,9 +170,17 @@ def statements(ask: Asking) -> Iterator[list[str]]:
 
 @contextmanager
 def asking(kind: str, folder: Path, now: str = "08:00") -> Iterator[Asking]:
+    with asking_of(partial(STORES[kind], folder), at(now)) as ask:
+        yield ask
+
+
+@contextmanager
+def asking_of(
+    opening: Callable[[SetClock], Coroutine[Any, Any, Store]], now: int
+) -> Iterator[Asking]:
     loop = asyncio.new_event_loop()
-    clock = SetClock(at(now))
-    ask = Asking(loop.run_until_complete(STORES[kind](folder, clock)), clock, loop)
+    clock = SetClock(now)
+    ask = Asking(loop.run_until_complete(opening(clock)), clock, loop)
     try:
         yield ask
     finally:

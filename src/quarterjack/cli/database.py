@@ -8,20 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from apsw import Connection
 
 from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.where import Database, on_database
-from quarterjack.cli.world import World
-from quarterjack.control import HOUSE_RULES
 from quarterjack.declare.declaration import read_declaration
-from quarterjack.engine.pruner import LEAST_REST, RESTS, Pruner
-from quarterjack.errors import Conflict
-from quarterjack.rules import HouseRules, Retention
+from quarterjack.engine.pruner import LEAST_REST
+from quarterjack.rules import Retention
+from quarterjack.store.address import is_postgres
 from quarterjack.store.backing_up import back_up
 from quarterjack.store.checking import CHECKS, SHOWN, Fault, faults
 from quarterjack.store.space import give_back, size_bytes
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database, upgrade
+from quarterjack.store.sqlite_file import open_database, path_of
+from quarterjack.store.upgrading import upgrade
 from quarterjack.times.instants import SECOND
 
 
@@ -34,76 +33,77 @@ def db_group() -> None:
 @on_database
 def upgrade_command(database: Database, as_json: bool) -> None:
     """Bring the schema up to date, before other commands of a newer program are used."""
-    path = database.path
-    before, after = upgrade(path, database.world.now())
+    place = database.place
+    before, after = upgrade(database.url, database.world.now())
     if as_json:
-        print_json({"database": str(path), "schema_before": before, "schema": after})
+        print_json({"database": place, "schema_before": before, "schema": after})
     elif before == after:
-        click.echo(f"{path} is at schema {after}: nothing to do")
+        click.echo(f"{place} is at schema {after}: nothing to do")
+    elif before == 0:
+        click.echo(f"{place} had no tables of ours, and is at schema {after} now")
     else:
-        click.echo(f"{path} was at schema {before}, and is at {after} now")
+        click.echo(f"{place} was at schema {before}, and is at {after} now")
 
 
 @db_group.command("check")
 @on_database
 def check_command(database: Database, as_json: bool) -> None:
-    """Say whether the file is whole, and whether what is stored makes sense. Only reads."""
-    path = database.path
-    found = list(faults(path))
+    """Say whether what is stored makes sense, and a file is whole. Only reads."""
+    place = database.place
+    found = list(faults(database.url))
     if as_json:
         told = [{**each._asdict(), "found": each.found[:SHOWN]} for each in found]
-        print_json({"database": str(path), "sound": not found, "faults": told})
+        print_json({"database": place, "sound": not found, "faults": told})
     elif found:
         _print_faults(found)
     else:
-        click.echo(f"{path} is sound: the file is whole, and {len(CHECKS)} questions found nothing")
+        whole = "" if is_postgres(database.url) else "the file is whole, and "
+        click.echo(f"{place} is sound: {whole}{len(CHECKS)} questions found nothing")
     if found:
         sys.exit(1)
 
 
 def _print_faults(found: Sequence[Fault]) -> None:
     print_table([["wrong", str(fault)] for fault in found])
-    click.echo("stop the service, keep a copy of the file, and restore a backup or report this")
+    click.echo("stop the service, keep a copy of it, and restore a backup or report this")
 
 
 @db_group.command("prune")
 @on_database
 def prune_command(database: Database, as_json: bool) -> None:
-    """Forget what is past its retention, and give the space back to the disk."""
-    path, retention = database.path, None
+    """Forget what is past its retention, and give the space of a file back to the disk."""
+    place, retention = database.place, None
     if database.config is not None:
         retention = read_declaration(database.config).house.retention
-    rows, freed = asyncio.run(_pruned(path, retention, database.world))
+    rows, freed = _pruned(database, retention)
     if as_json:
-        print_json({"database": str(path), "rows": rows, "bytes": freed})
+        print_json({"database": place, "rows": rows, "bytes": freed})
+    elif freed is None:
+        click.echo(
+            f"{rows:,} rows forgotten; the vacuum of PostgreSQL lets new rows have their space"
+        )
     else:
         click.echo(f"{rows:,} rows forgotten, {_size(freed)} given back")
 
 
-async def _pruned(path: Path, retention: Retention | None, world: World) -> tuple[int, int]:
-    """How many rows were forgotten, and how many bytes given back. There is a rest after each
-    batch, for a service may be at work; but a person waits, so it is no longer than the batch."""
-    connection = open_database(path, now=world.now())
-    store = SqliteStore(connection, path, world, inline=True)
+def _pruned(database: Database, retention: Retention | None) -> tuple[int, int | None]:
+    """How many rows were forgotten, and how many bytes given back, if that is our affair."""
+    if is_postgres(database.url):
+        return database.ask(lambda control: control.prune(retention)), None
+    path = path_of(database.url)
+    connection = open_database(path, now=database.world.now())
     try:
-        pruner = Pruner(store, retention or await _noted_retention(store))
         before = size_bytes(connection)
-        while (rest := await pruner.forget_some(world.now())) is not None:
-            await asyncio.sleep(rest / RESTS / SECOND)
-        for _ in give_back(connection, path):
-            await asyncio.sleep(LEAST_REST / SECOND)
-        return pruner.forgotten, before - size_bytes(connection)
+        rows = database.ask(lambda control: control.prune(retention))
+        asyncio.run(_give_back(connection, path))
+        return rows, before - size_bytes(connection)
     finally:
-        await store.close()
+        connection.close()
 
 
-async def _noted_retention(store: SqliteStore) -> Retention:
-    """As the service has noted it: nobody's history is forgotten because a file was not found."""
-    noted = await store.read_fact(HOUSE_RULES)
-    if noted is None:
-        remedy = "name the configuration file with --config"
-        raise Conflict(f"it is not known how long runs are to be kept; {remedy}")
-    return HouseRules.from_text(noted).retention
+async def _give_back(connection: Connection, path: Path) -> None:
+    for _ in give_back(connection, path):
+        await asyncio.sleep(LEAST_REST / SECOND)
 
 
 @db_group.command("backup")
@@ -112,13 +112,15 @@ async def _noted_retention(store: SqliteStore) -> Retention:
 def backup_command(database: Database, file: Path, as_json: bool) -> None:
     """Copy the database to FILE, as it is at one moment, while the service may run.
 
-    To restore it, stop the service and put FILE in the place of the database."""
-    path = database.path
-    size = back_up(path, file)
+    To restore it, stop the service and put FILE in the place of the database; on PostgreSQL FILE is
+    for pg_restore."""
+    place = database.place
+    size = back_up(database.url, file)
     if as_json:
-        print_json({"database": str(path), "backup": str(file), "bytes": size})
+        print_json({"database": place, "backup": str(file), "bytes": size})
     else:
-        click.echo(f"{path} is backed up to {file}, {_size(size)}, and the copy is whole")
+        then = "pg_restore reads it" if is_postgres(database.url) else "and the copy is whole"
+        click.echo(f"{place} is backed up to {file}, {_size(size)}, {then}")
 
 
 def _size(count: int) -> str:

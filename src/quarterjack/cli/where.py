@@ -13,6 +13,7 @@ import click
 from quarterjack.cli.printing import exit_on_error
 from quarterjack.cli.world import World
 from quarterjack.config import DATABASE_URL, Settings, database_url
+from quarterjack.store.address import is_postgres, refuse_without_driver
 from quarterjack.store.reads import Reads
 from quarterjack.store.sqlite_file import path_of
 
@@ -33,8 +34,14 @@ class Database(NamedTuple):
     """The configuration file that was named, or that says where it is."""
 
     @property
-    def path(self) -> Path:
-        return path_of(self.url)
+    def place(self) -> str:
+        """As it may be shown."""
+        if not is_postgres(self.url):
+            return str(path_of(self.url))
+        refuse_without_driver()
+        from quarterjack.store.postgres_link import address_of
+
+        return str(address_of(self.url))
 
     def ask(
         self, asking: Callable[[Control], Coroutine[Any, Any, T]], *, create: bool = False

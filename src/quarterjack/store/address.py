@@ -1,10 +1,22 @@
-"""Addresses: which kind of database one names, and how it may be shown."""
+"""Addresses: which kind of database one names, whether that can be used here, and how the address
+may be shown."""
 
 from __future__ import annotations
+
+from importlib.util import find_spec
+
+from quarterjack.errors import StoreUnusable
 
 
 def is_postgres(url: str) -> bool:
     return url.startswith(("postgresql://", "postgres://"))
+
+
+def refuse_without_driver() -> None:
+    """Before anything is loaded that needs it."""
+    if find_spec("asyncpg") is None:
+        remedy = "install quarterjack[postgres]"
+        raise StoreUnusable(f"PostgreSQL cannot be used here: asyncpg is missing; {remedy}")
 
 
 def without_secrets(url: str) -> str:

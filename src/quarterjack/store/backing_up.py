@@ -2,12 +2,15 @@
 
 It is written under another name, checked, and then given its own. The copy is of one moment: a
 transaction that reads is held meanwhile, so that what the service writes does not make SQLite begin
-again; it makes nobody wait, but the log grows until the copy is done.
+again; it makes nobody wait, but the log grows until the copy is done. On PostgreSQL `postgres_dump`
+writes it.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -15,21 +18,22 @@ import apsw
 from quarterjack.clock import process_name
 from quarterjack.errors import Conflict, StoreUnusable
 from quarterjack.failpoint import failpoint
-from quarterjack.store.sqlite_file import advised, open_as_it_is, sync_folder
+from quarterjack.store.address import is_postgres, refuse_without_driver
+from quarterjack.store.sqlite_file import advised, open_as_it_is, path_of, sync_folder
 
 PAGES = 1000
 
 
-def back_up(path: Path, target: Path) -> int:
+def back_up(url: str, target: Path) -> int:
     """The copy's size in bytes."""
+    write = _written_by(url)
     if target.exists():
         remedy = "name a new file; a backup is never overwritten"
         raise Conflict(f"backup {target}: it is there already; {remedy}")
     made = target.with_name(f"{target.name}.{process_name()}.new")
     try:
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its user alone
-        _copy(path, made)
-        _refuse_damaged(made)
+        write(made)
         _sync(made)
         failpoint("backup.written")
         _give_name(made, target)
@@ -41,12 +45,19 @@ def back_up(path: Path, target: Path) -> int:
         raise Conflict(
             f"backup {target}: it cannot be written ({error.strerror}); {remedy}"
         ) from error
-    except apsw.Error as error:
-        raise advised(error, path) from error
     finally:
         for suffix in ("", "-journal", "-wal", "-shm"):
             made.with_name(f"{made.name}{suffix}").unlink(missing_ok=True)
     return target.stat().st_size
+
+
+def _written_by(url: str) -> Callable[[Path], None]:
+    if not is_postgres(url):
+        return partial(_copied, path_of(url))
+    refuse_without_driver()
+    from quarterjack.store import postgres_dump, postgres_link
+
+    return partial(postgres_dump.dump, postgres_link.address_of(url))
 
 
 def _give_name(made: Path, target: Path) -> None:
@@ -59,6 +70,14 @@ def _give_name(made: Path, target: Path) -> None:
         if target.exists():
             raise
         made.rename(target)
+
+
+def _copied(path: Path, made: Path) -> None:
+    try:
+        _copy(path, made)
+        _refuse_damaged(made)
+    except apsw.Error as error:
+        raise advised(error, path) from error
 
 
 def _copy(path: Path, made: Path) -> None:

@@ -1,16 +1,14 @@
-"""Checking: is the file whole, and does what is stored make sense? Questions only; each is a
-statement (`queries/checks/`) that finds what is wrong, and nothing if all is well."""
+"""Checking: does what is stored make sense, and is the file whole that it is in? Of its own files
+PostgreSQL takes care itself. Questions only; each is a statement (`queries/checks/`) that finds
+what is wrong, and nothing if all is well."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
-import apsw
-
-from quarterjack.store.sqlite_file import advised, open_to_read
-from quarterjack.store.steps import sql
+from quarterjack.store.address import is_postgres
+from quarterjack.store.looking import Look, looking
 
 SHOWN = 5
 CHECKS = {
@@ -44,23 +42,19 @@ class Fault(NamedTuple):
         return f"{self.wrong} {shown}{' and others' if len(self.found) > SHOWN else ''}"
 
 
-def faults(path: Path) -> Iterator[Fault]:
+def faults(url: str) -> Iterator[Fault]:
     """All that is wrong with this database."""
-    connection = open_to_read(path)
-    try:
-        yield from _damages(connection)
+    with looking(url) as look:
+        if not is_postgres(url):
+            yield from _damages(look)
         for check, wrong in CHECKS.items():
-            rows = connection.execute(sql(f"checks/{check}", "sqlite"), (SHOWN + 1,)).fetchall()
+            rows = look.ask(f"checks/{check}", SHOWN + 1)
             if rows:
                 yield Fault(check, wrong, [str(value) for (value,) in rows])
-    except apsw.Error as error:
-        raise advised(error, path) from error
-    finally:
-        connection.close()
 
 
-def _damages(connection: apsw.Connection) -> Iterator[Fault]:
-    rows = connection.execute("pragma integrity_check").fetchall()
+def _damages(look: Look) -> Iterator[Fault]:
+    rows = look.ask("integrity_check")
     found = [str(text) for (text,) in rows]
     if found != ["ok"]:
         yield Fault("integrity_check", "the file is damaged:", found)

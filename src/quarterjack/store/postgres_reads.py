@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
+from typing import Any
 
 import asyncpg
 
@@ -14,17 +16,19 @@ from quarterjack.store.postgres_link import Address, Link, advised, refusal
 from quarterjack.store.postgres_schema import bring_up_to_date
 from quarterjack.store.postgres_walk import walk
 from quarterjack.store.specifications import Specifications
-from quarterjack.store.steps import Operation, sql
+from quarterjack.store.steps import Ask, Operation, Row, Steps, sql
 from quarterjack.store.values import Present
 
 READ_SECONDS = 10
 
 
 class Looker:
-    def __init__(self, address: Address, known: Specifications) -> None:
+    def __init__(
+        self, address: Address, known: Specifications, seconds: float = READ_SECONDS
+    ) -> None:
         self._address = address
         self._known = known
-        self._link = Link(address, "quarterjack reads", READ_SECONDS, SystemClock().chance)
+        self._link = Link(address, "quarterjack reads", seconds, SystemClock().chance)
         self._loop = asyncio.new_event_loop()
         try:
             self._loop.run_until_complete(self._open())
@@ -41,6 +45,13 @@ class Looker:
 
     def is_alive(self, node: Present) -> bool:
         return is_seen(node, self._loop.run_until_complete(self._now()))
+
+    def ask(self, statement: str, *values: Any) -> Sequence[Row]:
+        """The rows of one statement."""
+        operation = Operation("look", lambda: _asked(statement, values))
+        self.read(operation)
+        found: Sequence[Row] = operation.answer()
+        return found
 
     def close(self) -> None:
         self._loop.run_until_complete(self._link.close())
@@ -69,3 +80,7 @@ class Looker:
             operation.error = advised(error, self._address)
         with contextlib.suppress(Exception):  # the next one makes another connection
             await (await self._link.connection()).execute("rollback")
+
+
+def _asked(statement: str, values: Sequence[Any]) -> Steps[list[Row]]:
+    return (yield Ask(statement, values))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import asyncpg
 
+from quarterjack.clock import SystemClock
 from quarterjack.errors import StoreUnusable
 from quarterjack.failpoint import failpoint
 from quarterjack.store.migration import (
@@ -14,11 +16,29 @@ from quarterjack.store.migration import (
     refuse_older_schemas,
     refuse_other_schemas,
 )
-from quarterjack.store.postgres_link import Address
+from quarterjack.store.postgres_link import Address, Link, refusal
 
 OLDEST = 140000
 _ONE_AT_A_TIME = 7415_0001
 """The number of an advisory lock: who comes second waits, and finds nothing left to do."""
+LOCK_SECONDS = 5
+"""Whoever wants a whole table makes everybody behind him wait, and must not wait for long."""
+UPGRADE_SECONDS = 24 * 3600
+
+
+def upgrade(address: Address) -> tuple[int, int]:
+    """Make the schema, or bring it up to date: from which to which."""
+    return asyncio.run(_upgraded(address))
+
+
+async def _upgraded(address: Address) -> tuple[int, int]:
+    link = Link(address, "quarterjack upgrade", UPGRADE_SECONDS, SystemClock().chance)
+    try:
+        return await bring_up_to_date(await link.connection(), address, allowed=True)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        raise refusal(error, address) from error
+    finally:
+        await link.close()
 
 
 async def bring_up_to_date(
@@ -42,11 +62,25 @@ async def bring_up_to_date(
             raise StoreUnusable(f"database {address}: nothing of ours is there; {remedy}")
         refuse_older_schemas(address, stored, wanted)
     if stored < newest:
-        async with connection.transaction():
-            await connection.execute("select pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
-            stored = await _stored(connection, address, wanted)
-            await _migrate(connection, address, [each for each in wanted if each.number > stored])
+        try:
+            stored = await _catch_up(connection, address, wanted)
+        except asyncpg.InsufficientPrivilegeError as error:
+            remedy = "run `quarterjack db upgrade` as their owner"
+            reason = f"this user may not make or change the tables ({error})"
+            raise StoreUnusable(f"database {address}: {reason}; {remedy}") from error
     return stored, newest
+
+
+async def _catch_up(
+    connection: asyncpg.Connection, address: Address, wanted: Sequence[Migration]
+) -> int:
+    """From where it was, when it was our turn."""
+    async with connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+        await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
+        stored = await _stored(connection, address, wanted)
+        await _migrate(connection, address, [each for each in wanted if each.number > stored])
+    return stored
 
 
 async def _stored(

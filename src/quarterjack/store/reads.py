@@ -9,7 +9,7 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
 from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
-from quarterjack.store.address import is_postgres
+from quarterjack.store.address import is_postgres, refuse_without_driver
 from quarterjack.store.facts import read_row, read_run, read_schedules
 from quarterjack.store.nodes import is_on_this_host, read_nodes
 from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
@@ -57,6 +57,7 @@ class FileLooker(Walker):
 
 def _looker(url: str, known: Specifications) -> Looker:
     if is_postgres(url):
+        refuse_without_driver()
         from quarterjack.store import postgres_link, postgres_reads
 
         return postgres_reads.Looker(postgres_link.address_of(url), known)
