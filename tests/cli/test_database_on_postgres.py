@@ -26,7 +26,7 @@ from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
 from quarterjack.store import backing_up, postgres_schema
 from quarterjack.store.checking import CHECKS
-from quarterjack.store.migration import Migration, migrations
+from quarterjack.store.migration import migrations
 from quarterjack.store.postgres_dump import environment
 from quarterjack.store.postgres_link import address_of
 from quarterjack.times.instants import DAY
@@ -138,17 +138,6 @@ class TestUpgrade:
 
         assert (result.exit_code, "s3cret" in result.output) == (1, False)
         assert "postgresql://127.0.0.1:1/app: the connection is lost" in result.output
-
-
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """This program becomes a newer one, whose schema has something more."""
-
-    def become(text: str) -> None:
-        wanted = [*migrations("postgres"), Migration(NEWEST + 1, "more", text)]
-        monkeypatch.setattr(postgres_schema, "migrations", lambda dialect: wanted)
-
-    return become
 
 
 class TestCheck:

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from cli.test_database import At, lived, query
 from quarterjack.cli import commands
-from quarterjack.store import diagnosis
-from quarterjack.store.diagnosis import Level
+from quarterjack.store import sqlite_diagnosis
+from quarterjack.store.findings import Level
 from quarterjack.store.migration import migrations
 from quarterjack.store.sqlite_file import open_database
 from quarterjack.times import zone_data_version
@@ -105,7 +105,7 @@ class TestTheFile:
         assert wrong(path) == ["warning: this user may not write it"]
 
     def test_its_log_is_large(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(diagnosis, "ALARM_BYTES", -1)
+        monkeypatch.setattr(sqlite_diagnosis, "ALARM_BYTES", -1)
 
         assert wrong(lived(tmp_path)) == ["warning: its log takes 0.0 MiB"]
 
@@ -113,7 +113,7 @@ class TestTheFile:
         ("kind", "level"), [("ext4", "ok"), ("", "ok"), ("nfs4", "failed"), ("tmpfs", "warning")]
     )
     def test_the_file_system_is_judged(self, kind: str, level: str):
-        assert diagnosis._file_system(kind).level is Level(level)
+        assert sqlite_diagnosis._file_system(kind).level is Level(level)
 
     @pytest.mark.parametrize(
         ("free", "size", "level"),
@@ -125,7 +125,7 @@ class TestTheFile:
         ],
     )
     def test_the_space_is_judged(self, free: int, size: int, level: str):
-        assert diagnosis._space(free, size).level is Level(level)
+        assert sqlite_diagnosis._space(free, size).level is Level(level)
 
 
 class TestTheProgram:
@@ -134,13 +134,13 @@ class TestTheProgram:
         ["3.7.0", "3.44.5", "3.45.0", "3.50.6", "3.51.0", "3.51.2", "3.52.0", "3.52.9"],
     )
     def test_a_library_that_may_damage_the_log_is_told(self, version: str):
-        assert diagnosis._sqlite(version).level is Level.FAILED
+        assert sqlite_diagnosis._sqlite(version).level is Level.FAILED
 
     @pytest.mark.parametrize(
         "version", ["3.44.6", "3.50.7", "3.51.3", "3.51.10", "3.53.0", "3.54.1", "4.0.0"]
     )
     def test_one_that_is_mended_is_well(self, version: str):
-        assert diagnosis._sqlite(version).level is Level.OK
+        assert sqlite_diagnosis._sqlite(version).level is Level.OK
 
     def test_other_zone_data_is_told(self, tmp_path: Path):
         path = lived(tmp_path)

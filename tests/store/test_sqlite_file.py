@@ -421,8 +421,6 @@ class TestBadLuck:
         for wrong in ("mysql://x", "q.db", "sqlite:///", "sqlite://q.db"):
             with pytest.raises(StoreUnusable, match=r"write sqlite:///quarterjack\.db"):
                 path_of(wrong)
-        with pytest.raises(StoreUnusable, match="this works on files; for PostgreSQL use its own"):
-            path_of("postgresql://ada:secret@db/app")
 
     @pytest.mark.parametrize(
         ("error", "kind", "said"),

@@ -8,15 +8,16 @@ import click
 
 from quarterjack.cli.printing import print_json, print_table
 from quarterjack.cli.where import Database, on_database
-from quarterjack.store.diagnosis import Level, diagnose
-from quarterjack.store.sqlite_file import path_of
+from quarterjack.store.diagnosis import diagnose
+from quarterjack.store.findings import Level
 
 
 @click.command("doctor")
 @on_database
 def doctor_command(database: Database, as_json: bool) -> None:
-    """Look at the program, the disk, the database and the plans; say what to do. Only reads."""
-    findings = list(diagnose(path_of(database.url), database.world.now()))
+    """Look at the program, the disk or server, the database and the plans; say what to do. Only
+    reads."""
+    findings = list(diagnose(database.url, database.world))
     is_well = all(finding.level is not Level.FAILED for finding in findings)
     if as_json:
         told = [{**each._asdict(), "level": str(each.level)} for each in findings]

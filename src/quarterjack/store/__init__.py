@@ -11,5 +11,6 @@ short, `watch` notices what other processes write.
 `postgres_walk` carries a step out, `postgres_schema` makes the tables; `migration` is for both.
 `rolling_up` and `forgetting` are what becomes of old runs. `reads` is for the doors, and `shown` is
 how every door shows a schedule or a run. For whoever takes care of a database: `upgrading`,
-`checking`, `backing_up` (with `postgres_dump`), `space`, `diagnosis`; `looking` is how they ask.
+`checking`, `backing_up` (with `postgres_dump`), `space`, `diagnosis`
+(with `sqlite_diagnosis` or `postgres_diagnosis` for what is around it); `looking` is how they ask.
 """

@@ -20,11 +20,18 @@ PATIENCE_SECONDS = 3600
 
 
 class Look(Protocol):
+    @property
+    def is_pooled(self) -> bool:
+        """Does somebody stand between us and the database?"""
+        ...
+
     def ask(self, statement: str, *values: Any) -> Sequence[Row]: ...
     def close(self) -> None: ...
 
 
 class _SqliteLook:
+    is_pooled = False
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection = open_to_read(path)

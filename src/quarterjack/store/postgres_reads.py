@@ -39,6 +39,10 @@ class Looker:
             self.close()
             raise
 
+    @property
+    def is_pooled(self) -> bool:
+        return self._link.is_pooled
+
     def read(self, operation: Operation) -> None:
         """At one moment of the database."""
         self._loop.run_until_complete(self._read(operation))

@@ -12,7 +12,7 @@ import apsw
 from quarterjack.clock import process_name
 from quarterjack.errors import StoreAway, StoreError, StoreFull, StoreUnusable, Violation
 from quarterjack.failpoint import failpoint
-from quarterjack.store.address import is_postgres, without_secrets
+from quarterjack.store.address import without_secrets
 from quarterjack.store.migration import (
     Migration,
     migrations,
@@ -40,9 +40,6 @@ _FOREIGN = (
 
 def path_of(url: str) -> Path:
     """`sqlite:///relative.db` or `sqlite:////absolute.db`."""
-    if is_postgres(url):
-        remedy = "for PostgreSQL use its own programs, such as pg_dump"
-        raise StoreUnusable(f"database {without_secrets(url)}: this works on files; {remedy}")
     scheme, _, path = url.partition(":///")
     if scheme != "sqlite" or not path:
         remedy = (

@@ -1,0 +1,9 @@
+-- As the server counts them, and when vacuum last came by itself.
+select
+    schemaname || '.' || relname,
+    n_live_tup,
+    n_dead_tup,
+    (extract(epoch from last_autovacuum) * 1000000)::bigint
+from pg_stat_user_tables
+where schemaname = current_schema() and relname in ('runs', 'schedules')
+order by relname

@@ -1,0 +1,14 @@
+-- Those of others in this database, oldest first. Since when they are open is null for those that
+-- this user may not look at. Vacuum itself has no user.
+select
+    pid,
+    application_name,
+    usename::text,
+    (extract(epoch from xact_start) * 1000000)::bigint
+from pg_stat_activity
+where
+    datname = current_database()
+    and pid <> pg_backend_pid()
+    and usesysid is not null
+    and (xact_start is not null or backend_xid is not null or backend_xmin is not null)
+order by xact_start

@@ -1,0 +1,10 @@
+-- What this user may do with each of our tables.
+select
+    relname::text,
+    has_table_privilege(oid, 'select'),
+    has_table_privilege(oid, 'insert'),
+    has_table_privilege(oid, 'update'),
+    has_table_privilege(oid, 'delete')
+from pg_class
+where relnamespace = current_schema()::regnamespace and relkind = 'r'
+order by relname

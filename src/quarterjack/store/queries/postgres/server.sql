@@ -1,0 +1,11 @@
+-- What the server is, how carefully it keeps what it is told, and how many are connected to it of how
+-- many who may be.
+select
+    current_setting('server_version'),
+    current_setting('fsync'),
+    current_setting('full_page_writes'),
+    current_setting('synchronous_commit'),
+    current_setting('autovacuum'),
+    (select sum(numbackends)::bigint from pg_stat_database),
+    current_setting('max_connections')::bigint
+    - current_setting('superuser_reserved_connections')::bigint
