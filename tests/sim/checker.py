@@ -407,7 +407,7 @@ def retries_are_bounded(judge: Judge) -> Iterator[Violation]:
 
 def retries_wait_as_long_as_they_should(judge: Judge) -> Iterator[Violation]:
     """From the end of the failure, by the policy that the run was planned with."""
-    ended = judge.world.connection.execute(
+    ended = judge.world.database.ask(
         "select schedule_id, number, attempt, finished_at from attempts"
     )
     ends = {(f"{row[0]}-{row[1]}", row[2]): row[3] for row in ended}
@@ -487,24 +487,22 @@ def the_world_recovers(judge: Judge) -> Iterator[Violation]:
             yield Violation("C11", "is ready, and nobody runs it", last.schedule_id, last.id)
         if last.state == "held" and not _waits_rightly(judge, last):
             yield Violation("C11", "is held, and nobody releases it", last.schedule_id, last.id)
-    overdue = world.connection.execute(
-        "select id, wake_at from schedules where wake_at < ? and deleted_at is null",
-        (final - SLACK,),
+    overdue = world.database.ask(
+        "select id, wake_at from schedules where wake_at < $1 and deleted_at is null",
+        final - SLACK,
     )
     for schedule_id, wake_at in overdue:
         yield Violation("C11", f"was to be looked at at {wake_at}", schedule_id)
-    for schedule_id, reason in world.connection.execute(
+    for schedule_id, reason in world.database.ask(
         "select id, status_reason from schedules where status = 'invalid'"
     ):
         yield Violation("C11", f"is invalid: {reason}", schedule_id)
     for host in world.hosts:
         if host.node is not None and host.is_up and host.node.problems():
             yield Violation("C11", f"{host.name} is not well: {host.node.problems()}")
-    unsent = world.connection.execute(
-        "select count(*) from outbox where sent_at is null"
-    ).fetchall()
-    if unsent[0][0]:
-        yield Violation("C11", f"{unsent[0][0]} notices are not told")
+    ((unsent,),) = world.database.ask("select count(*) from outbox where sent_at is null")
+    if unsent:
+        yield Violation("C11", f"{unsent} notices are not told")
 
 
 def _waits_rightly(judge: Judge, held: RunRow) -> bool:

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+from quarterjack.sim.database import MemoryDatabase
 from quarterjack.sim.world import World
+from quarterjack.store.steps import Row
 
 _TABLES = {
     "runs": (
@@ -91,7 +93,8 @@ class GateRow(NamedTuple):
 
 def keep_journal(world: World) -> None:
     """From now on every change is written down, with the moment at which it was made."""
-    connection = world.connection
+    assert isinstance(world.database, MemoryDatabase)
+    connection = world.database.connection
     connection.pragma("temp_store", "memory")
 
     def moment(*_: Any) -> int:
@@ -113,8 +116,9 @@ class Lives:
     """What the journal tells of each run, schedule, row of passed slots, and gate."""
 
     def __init__(self, world: World) -> None:
-        def rows(table: str) -> list[tuple[object, ...]]:
-            return world.connection.execute(f"select * from temp.{table}_log").fetchall()
+        def rows(table: str) -> list[Row]:
+            named = ", ".join(_TABLES[table])
+            return world.database.ask(f"select moment, {named} from {table}_log order by rowid")
 
         self.runs: dict[str, list[RunRow]] = defaultdict(list)
         for row in map(RunRow._make, rows("runs")):

@@ -118,10 +118,10 @@ def test_a_clock_that_is_set_forward_is_caught_up_by_the_policies(step: int):
 def test_a_clock_that_is_ahead_by_years_stops_planning_until_it_is_set_right():
     world = QuietWorld(*EVERYTHING, hosts=2)
     world.go_for(2 * HOUR + 3 * MINUTE)
-    planned = world.connection.execute("select count(*) from runs").fetchall()
+    planned = world.database.ask("select count(*) from runs")
     world.step_clock(3650 * DAY)
     world.go_for(HOUR)
-    assert world.connection.execute("select count(*) from runs").fetchall() == planned
+    assert world.database.ask("select count(*) from runs") == planned
     told = [problem for host in world.hosts if host.node for problem in host.node.problems()]
     assert len(told) == 4, "of the planner and the pruner of each"
     assert all("the clock jumped by +3,650.0 days" in problem for problem in told)
@@ -191,16 +191,14 @@ def test_nodes_with_different_zone_data_plan_each_slot_once():
 def test_a_zone_that_is_gone_stops_its_own_schedule_only(monkeypatch: pytest.MonkeyPatch):
     world = QuietWorld(*EVERYTHING)
     world.go_for(HOUR)
-    world.connection.execute(
+    world.database.ask(
         "update specifications set body = replace(body, 'Europe/Berlin', 'Europe/Atlantis')"
     )
     monkeypatch.setenv("TZ", "Pacific/Apia")
     world.hosts[0].stop()
     world.go_for(DAY)
 
-    states: Any = world.connection.execute(
-        "select id, status, status_reason from schedules"
-    ).fetchall()
+    states = world.database.ask("select id, status, status_reason from schedules")
     assert [state[:2] for state in states if state[1] != "active"] == [(4, "invalid")]
     assert "Europe/Atlantis" in states[3][2]
     judge = Judge(world)

@@ -33,10 +33,8 @@ def lived(profile: Profile) -> dict[str, Any]:
     world = World(profile)
     try:
         world.live()
-        world.connection.execute("update runs set lease_until = null")
-        tables = {
-            table: world.connection.execute(f"select * from {table}").fetchall() for table in TABLES
-        }
+        world.database.ask("update runs set lease_until = null")
+        tables = {table: world.database.ask(f"select * from {table}") for table in TABLES}
         return tables | {"ledger": world.record.ledger}
     finally:
         world.close()

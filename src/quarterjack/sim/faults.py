@@ -93,6 +93,9 @@ class Faults:
         self._away: dict[Place | None, int] = {}
         self._cuts: dict[Place, Cut] = {}
         self._is_over = False
+        self._weights = dict(_WEIGHTS)
+        if not world.profile.disk_fills:
+            self._weights[Fault.FULL] = 0
         self.hints_lost_until = 0
         self.hints_repeated_until = 0
         self.counts: Counter[Fault] = Counter()
@@ -109,7 +112,7 @@ class Faults:
         self._away.clear()
         self._cuts.clear()
         self.hints_lost_until = self.hints_repeated_until = 0
-        self._free_disk()
+        self._world.database.free_disk()
 
     def mishap(self, place: Place, verb: str) -> Mishap | None:
         """What befalls this verb."""
@@ -138,7 +141,7 @@ class Faults:
     def _come(self) -> None:
         if self._is_over:
             return
-        fault = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        fault = self._random.choices(list(self._weights), list(self._weights.values()))[0]
         _DO[fault](self, fault)
         # They come in bursts: one seldom comes alone.
         soon = self._random.random() < 0.35
@@ -214,13 +217,10 @@ class Faults:
 
     def _fill_disk(self, fault: Fault) -> None:
         lasts = self._span(SECOND, MINUTE)
-        disk, loop = self._world.connection, self._world.loop
-        disk.pragma("max_page_count", disk.pragma("page_count"))
-        loop.at(loop.instant + lasts, self._free_disk)
+        loop, database = self._world.loop, self._world.database
+        database.fill_disk()
+        loop.at(loop.instant + lasts, database.free_disk)
         self._struck(fault, "all", lasts)
-
-    def _free_disk(self) -> None:
-        self._world.connection.pragma("max_page_count", 2**30)
 
     def _set_clock(self, fault: Fault) -> None:
         step = self._random.choice(_STEPS) * SECOND

@@ -48,6 +48,8 @@ class Profile(NamedTuple):
     """Each host either plans or works; else all of them do both."""
     skips: bool = True
     """Looks that cannot see a change are skipped."""
+    disk_fills: bool = True
+    """Only SQLite's can be filled as wanted."""
 
     @property
     def until(self) -> int:

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from functools import cache, lru_cache
 from inspect import signature
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from quarterjack.control import HOUSE_RULES
 from quarterjack.rules import HouseRules
 from quarterjack.sim.clock import SimulatedClock
+from quarterjack.sim.database import Database, MemoryDatabase
 from quarterjack.sim.faults import Faults
 from quarterjack.sim.host import Host
 from quarterjack.sim.loop import Place, SimulatedLoop
@@ -28,8 +28,7 @@ from quarterjack.sim.sleep import LOOKS_AT_CLOCK_WITHIN, Dues, Sleeper
 from quarterjack.sim.store import FaultyStore, Mishap
 from quarterjack.sim.work import End, Script, script_of
 from quarterjack.store.specifications import parse
-from quarterjack.store.sqlite import SqliteStore, next_dues
-from quarterjack.store.sqlite_file import memory_database
+from quarterjack.store.steps import sql
 from quarterjack.store.values import Claimed, Planned, Rescued, Settled
 from quarterjack.targets.call import Call
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
@@ -41,7 +40,7 @@ _IDLE_MAX = 1000
 class World:
     """One database, and all that is done to it."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, database: Database | None = None) -> None:
         self.profile = profile
         self.skips, self.is_one_host = profile.skips, profile.is_one_host
         self.tidies_every = min(10 * DAY, profile.lasts // 50)
@@ -50,7 +49,7 @@ class World:
         self.chance = Random(f"{seed}/world")
         self.loop = SimulatedLoop(profile.start)
         self.clock = SimulatedClock(self.loop)
-        self.connection = memory_database(profile.start)
+        self.database = database or MemoryDatabase(profile.start)
         self.record = Record()
         self.people = Place("people")
         self.asking = People(
@@ -128,16 +127,13 @@ class World:
 
     def close(self) -> None:
         self.loop.close()
-        self.connection.close()
+        self.database.close()
 
     # What happens in it.
 
     def store_of(self, place: Place) -> FaultyStore:
         """A way of its own to the one database."""
-        real = SqliteStore(self.connection, Path("memory"), self.clock, inline=True)
-        # Each store on a connection would watch over the statements of all others; and no time
-        # passes while one is carried out.
-        self.connection.set_progress_handler(None)
+        real = self.database.store(self.clock)
         # Every life of a node reads what is stored; what that means need not be worked out anew.
         real._known.parse = _parsed
         return FaultyStore(real, place, self)
@@ -186,7 +182,8 @@ class World:
 
     def dues(self) -> Dues:
         if self._dues is None:
-            self._dues = Dues(*next_dues(self.connection))
+            (row,) = self.database.ask(sql("next_dues", self.database.dialect))
+            self._dues = Dues(*row)
         return self._dues
 
     def watched_by(self, place: Place, hint: Callable[[], None]) -> None:

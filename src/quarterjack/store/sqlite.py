@@ -13,7 +13,7 @@ import apsw
 from quarterjack.store.contract import Store
 from quarterjack.store.sqlite_log import LOG_BYTES_MAX, log_bytes, shorten_log
 from quarterjack.store.sqlite_thread import CommittingThread, Inline, Walker
-from quarterjack.store.steps import Ask, Operation, Row, Steps, sql
+from quarterjack.store.steps import Ask, Operation, Steps
 from quarterjack.store.watch import writes
 
 P = ParamSpec("P")
@@ -78,12 +78,6 @@ class SqliteStore(Store):
     async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation(verb.__name__, partial(verb, *values, **named))
         return await self._doing.run(operation)  # type: ignore[no-any-return]
-
-
-def next_dues(connection: apsw.Connection) -> Row:
-    """When there is something to do for whoever plans, works, rescues and tells; None is never. For
-    a simulation, which asks before it lets them look."""
-    return connection.execute(sql("next_dues", "sqlite")).fetchall()[0]
 
 
 def _give_back_space() -> Steps[bool]:
