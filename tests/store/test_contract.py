@@ -216,6 +216,13 @@ class TestClaiming:
 
         assert order == ["older", "high", "low"]
 
+    def test_those_that_are_as_old_come_in_the_order_of_their_schedules(self, ask: Asking):
+        first, second = ask.add("first", every="1h"), ask.add("second", every="1h")
+        ask.change(second, rules.run_now)
+        ask.change(first, rules.run_now)
+
+        assert [claim.key for claim in ask.claim()] == ["first", "second"]
+
     def test_only_the_queues_that_were_asked_for(self, ask: Asking):
         ask.add("a", every="1h")
         ask.add("b", every="1h", queue="reports")
@@ -329,6 +336,15 @@ class TestLeases:
         _, (attempt,) = reads(ask).run(run.id)
         assert (attempt.number, attempt.outcome.ending) == (1, Ending.LOST)
         assert attempt.outcome.error == "worker w1 was lost: its lease was not renewed"
+
+    def test_those_that_lapse_together_are_lost_in_the_order_of_their_schedules(self, ask: Asking):
+        first, second = ask.add("first", every="1h"), ask.add("second", every="1h")
+        for which in (second, first):
+            ask.change(which, rules.run_now)
+            ask.claim()
+        ask.clock.instant += 10 * SECOND
+
+        assert [run.schedule_id for run in ask.rescue().lost] == [first, second]
 
     @pytest.mark.fault("F4")
     def test_at_most_once_is_lost_with_its_worker(self, ask: Asking):

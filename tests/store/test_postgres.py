@@ -434,6 +434,23 @@ class TestStatements:
         assert live(counted(1000)) == live(counted(2)) < 30
 
 
+def test_a_claim_reads_no_more_of_a_herd_than_it_takes(url: str, live: Any):
+    async def planned() -> list[str]:
+        async with stores(url, 1) as (store,):
+            await add(store, 1000)
+            await store.plan_due(store.now(), 1000, rules.plan)
+            connection = await store._main.link.connection()
+            await connection.execute(store._main._begin)
+            claim = f"explain (analyze, timing off) {sql('ready_runs', 'postgres')}"
+            rows = await connection.fetch(claim, "default", 0, store.now(), 5)
+            await connection.execute("rollback")
+            return [line for (line,) in rows]
+
+    (scan,) = [line for line in live(planned()) if "runs_queued" in line]
+
+    assert "rows=5" in scan.partition("actual")[2]
+
+
 def test_a_specification_reads_back_as_it_was(url: str, live: Any):
     async def read() -> tuple[Specification, Any]:
         async with stores(url) as (one, other):

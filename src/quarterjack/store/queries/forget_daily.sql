@@ -3,7 +3,7 @@ where (day, schedule_id) in (
     select day, schedule_id
     from daily
     where day < $1 / 86400000000
-    order by day
+    order by day, schedule_id
     limit $2
 )
 returning 1

@@ -3,7 +3,7 @@ where id in (
     select id
     from events
     where at < $1
-    order by at
+    order by at, id
     limit $2
 )
 returning 1

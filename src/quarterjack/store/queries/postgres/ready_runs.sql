@@ -4,7 +4,7 @@ with ready as (
     select *
     from runs
     where state = 'queued' and queue = $1 and priority = $2 and ready_at <= $3
-    order by ready_at
+    order by ready_at, schedule_id, number
     limit $4
     for update skip locked
 )
@@ -12,4 +12,4 @@ with ready as (
 select ready.*, schedules.key, schedules.last_success_at, schedules.owner
 from ready
 left join schedules on schedules.id = ready.schedule_id
-order by ready.ready_at
+order by ready.ready_at, ready.schedule_id, ready.number

@@ -2,6 +2,6 @@
 select *
 from runs
 where state = 'running' and lease_until <= $1
-order by lease_until
+order by lease_until, schedule_id, number
 limit $2
 for update skip locked
