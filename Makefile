@@ -19,12 +19,13 @@ COUNT ?= 100000
 SEEDS ?= 200
 DAYS ?=
 
-CAMPAIGN := tests/sim/test_campaign.py
+# Whole worlds: they are lived without measuring coverage, which would take most of the time.
+WORLDS := tests/sim/test_campaign.py tests/sim/test_both_stores.py
 # What the simulation is to reach by itself.
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/rescuer.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash sim sim-seed sim-selftest herd wal cuts properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres herd wal cuts properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -68,11 +69,11 @@ up: .venv/ready  ## start the example on SQLite; Ctrl-C ends it
 test: check .venv/pgbouncer  ## all checks, then all tests, with coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -q docs README.md
-	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal --ignore=$(CAMPAIGN)
+	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal $(addprefix --ignore=,$(WORLDS))
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --include='*/quarterjack/times/*,*/quarterjack/rules/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
-	@$(BIN)/pytest -q $(CAMPAIGN) -n 2 --dist worksteal
+	@$(BIN)/pytest -q $(WORLDS) -n 2 --dist worksteal
 
 check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/ruff format --check -q .
@@ -119,6 +120,10 @@ sim-seed: .venv/ready  ## one of them again, by its SEED, with the story of what
 
 sim-selftest: .venv/ready  ## is every planted bug noticed?
 	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --selftest --seeds 50
+
+sim-postgres: SEEDS = 20
+sim-postgres: .venv/ready  ## SEEDS worlds, from SEED on, on both stores: they are the same in every row
+	@PYTHONPATH=tests $(BIN)/python -m sim.both_stores --first $(SEED) --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
 
 herd: .venv/ready  ## COUNT schedules due in the same second, and an urgent one a moment later
 	@PYTHONPATH=tests $(BIN)/python -m engine.herd --count $(COUNT)

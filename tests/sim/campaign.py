@@ -8,13 +8,15 @@ import logging
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
+from quarterjack.sim.database import Database
 from quarterjack.sim.loop import NeverAtRest
-from quarterjack.sim.profile import draw_profile
+from quarterjack.sim.profile import Profile, draw_profile
 from quarterjack.sim.world import World
 from sim.checker import Judge, Violation
 from sim.journal import keep_journal
@@ -39,21 +41,38 @@ class Verdict(NamedTuple):
     stories: list[str]
 
 
-def judged(seed: int, days: float | None = None, *, tells: int = 3) -> Verdict:
+class Lived(NamedTuple):
+    """A world that has been lived, before its database is closed."""
+
+    judge: Judge
+    violations: list[Violation]
+
+
+@contextmanager
+def lived(profile: Profile, database: Database | None = None) -> Iterator[Lived]:
     """Live one world, and judge it."""
     log = logging.getLogger("quarterjack")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)
-    world = World(draw_profile(seed, days=days))
-    keep_journal(world)
-    restless: list[Violation] = []
+    world = World(profile, database)
     try:
+        keep_journal(world)
+        restless: list[Violation] = []
         try:
             world.live()
         except NeverAtRest as error:
             restless.append(Violation("C11", str(error)))
         judge = Judge(world)
-        violations = restless or judge.violations()
+        yield Lived(judge, restless or judge.violations())
+    finally:
+        world.close()
+        log.setLevel(level)
+
+
+def judged(seed: int, days: float | None = None, *, tells: int = 3) -> Verdict:
+    """What one world comes to."""
+    with lived(draw_profile(seed, days=days)) as (judge, violations):
+        world = judge.world
         return Verdict(
             seed,
             world.profile.lasts + world.profile.heals_for,
@@ -65,9 +84,6 @@ def judged(seed: int, days: float | None = None, *, tells: int = 3) -> Verdict:
             violations,
             [told(judge, each) for each in violations[:tells]],
         )
-    finally:
-        world.close()
-        log.setLevel(level)
 
 
 def replay(seed: int, days: float | None) -> str:

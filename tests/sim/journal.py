@@ -4,11 +4,15 @@ lives of schedules, runs and gates."""
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import apsw
 
 from quarterjack.sim.database import MemoryDatabase
 from quarterjack.sim.world import World
 from quarterjack.store.steps import Row
+from sim.postgres import PostgresDatabase
 
 _TABLES = {
     "runs": (
@@ -93,13 +97,21 @@ class GateRow(NamedTuple):
 
 def keep_journal(world: World) -> None:
     """From now on every change is written down, with the moment at which it was made."""
-    assert isinstance(world.database, MemoryDatabase)
-    connection = world.database.connection
-    connection.pragma("temp_store", "memory")
 
     def moment(*_: Any) -> int:
         return len(world.record.moments)
 
+    database = world.database
+    if isinstance(database, PostgresDatabase):
+        database.tell_moment(moment)
+        _write_in_postgres(database)
+    else:
+        assert isinstance(database, MemoryDatabase)
+        _write_in_sqlite(database.connection, moment)
+
+
+def _write_in_sqlite(connection: apsw.Connection, moment: Callable[..., int]) -> None:
+    connection.pragma("temp_store", "memory")
     connection.create_scalar_function("moment", moment, 0)
     for table, columns in _TABLES.items():
         named = ", ".join(columns)
@@ -110,6 +122,25 @@ def keep_journal(world: World) -> None:
                 f"create temp trigger {table}_{event} after {event} on main.{table} begin "
                 f"insert into {table}_log values (moment(), {values}); end"
             )
+
+
+def _write_in_postgres(database: PostgresDatabase) -> None:
+    for table, columns in _TABLES.items():
+        named = ", ".join(columns)
+        values = ", ".join(f"new.{column}" for column in columns)
+        database.ask(
+            f"create table {table}_log as select 0::bigint as moment, {named} from {table}"
+        )
+        # In the order in which they were written, as SQLite's own rowid tells it.
+        database.ask(f"alter table {table}_log add rowid bigint generated always as identity")
+        database.ask(
+            f"create function {table}_changed() returns trigger language plpgsql as $$ begin "
+            f"insert into {table}_log values ({database.MOMENT}, {values}); return null; end $$"
+        )
+        database.ask(
+            f"create trigger {table}_changed after insert or update on {table} "
+            f"for each row execute function {table}_changed()"
+        )
 
 
 class Lives:
