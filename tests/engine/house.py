@@ -198,7 +198,7 @@ class House:
             )
         )
         self.hint("planner")
-        return made.id
+        return int(made.id)
 
     def ask(self, identity: int, operation: Callable[..., Any], *values: Any, **words: Any) -> Any:
         """`ask(1, rules.pause, by="ada")`"""

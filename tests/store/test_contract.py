@@ -397,6 +397,10 @@ class TestSettling:
         assert list(again.fenced) == [run]
         assert reads(ask).schedule("nightly").schedule.error_count == 0
 
+    def test_nothing_to_say_is_said_without_harm(self, ask: Asking):
+        assert ask(ask.store.mark_sent([], ask.now)) is None
+        assert ask(ask.store.add_output([])) is None
+
     def test_an_outcome_told_twice_in_one_batch_is_settled_once(self, ask: Asking):
         run = started(ask)
 

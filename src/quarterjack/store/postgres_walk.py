@@ -34,6 +34,8 @@ async def walk(connection: asyncpg.Connection, steps: Steps[Any]) -> tuple[Any, 
 async def _carry_out(connection: asyncpg.Connection, step: Ask | Many) -> list[Any]:
     text = sql(step.statement, "postgres")
     if isinstance(step, Many):
+        if not step.rows:
+            return []
         if len(step.rows) == 1:
             return await connection.fetch(text, *step.rows[0])
         batch = _batches.get(text) or await _batch_of(connection, text)
