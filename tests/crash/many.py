@@ -68,8 +68,13 @@ class ManyNodes(House):
     def alive(self) -> list[subprocess.Popen[bytes]]:
         return [process for process in self.processes if process.poll() is None]
 
+    def _all_up(self) -> bool:
+        logs = [self.log_of(n) for n, each in enumerate(self.processes) if each.poll() is None]
+        return all(" up " in log.read_text() for log in logs)
+
     def finish(self, seconds: float = 60) -> Counter[str]:
         """Catch up, stop everybody, and be judged."""
+        wait_for(self._all_up, seconds, "those that were started last are up")
         wait_for(self.has_caught_up, seconds, "everything is caught up")
         self.stopped_at = time.time_ns() // 1000
         staying = self.alive()
