@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -59,10 +60,11 @@ async def stranger(url: str) -> asyncpg.Connection:
     return connection
 
 
-async def add(store: PostgresStore, count: int = 1, **fields: Any) -> None:
+async def add(store: PostgresStore, count: int = 1, key_prefix: str = "k", **fields: Any) -> None:
     """Schedules that are due."""
     then = store.now() - 2 * HOUR
-    wanted = [new(f"k{number}", then, **{"every": "1h", **fields}) for number in range(count)]
+    said = {"every": "1h", **fields}
+    wanted = [new(f"{key_prefix}{number}", then, **said) for number in range(count)]
 
     def decide(identity: int, each: NewSchedule, active: int) -> Any:
         key, said = each.key, each.specification
@@ -221,6 +223,85 @@ class TestLocks:
                 return str(status)
 
         assert live(collided()) == "paused"
+
+    @pytest.mark.fault("F22")
+    @pytest.mark.parametrize("state", ["40001", "40P01"])
+    def test_a_collision_at_any_statement_that_writes_is_lived_through(
+        self, url: str, live: Any, state: str
+    ):
+        """The first one that writes collides, then the second one, until none is left."""
+
+        async def collided() -> tuple[int, list[str]]:
+            async with stores(url, 1) as (store,):
+                other = await stranger(url)
+                await other.execute(COLLIDING.format(state=state))
+                for number in itertools.count(1):
+                    await other.execute(f"select setval('written', {2**40 - number})")
+                    await add(store, 2, key_prefix=f"{number}-")
+                    await store.plan_due(store.now(), 100, rules.plan)
+                    ended = [
+                        (run, Outcome(Ending.SUCCEEDED, store.now()))
+                        for run in await claimed(store, "w1")
+                    ]
+                    assert len(ended) == 2
+                    assert not (await settled(store, ended)).fenced
+                    if await other.fetchval("select last_value from written") < 2**40:
+                        break
+                states = await other.fetch("select distinct state from runs")
+                await other.close()
+                return number - 1, [row[0] for row in states]
+
+        places, states = live(collided())
+
+        assert places > 8, "so many statements write on the way of a run"
+        assert states == ["succeeded"]
+
+    @pytest.mark.fault("F63")
+    def test_a_column_that_a_newer_program_adds_harms_nobody_and_is_kept(self, url: str, live: Any):
+        """Its statements were prepared before, and what they return has changed."""
+
+        async def lived() -> tuple[list[str], list[int]]:
+            async with stores(url, 1) as (store,):
+                await add(store, 2, circuit_breaker={"threshold": 1, "reset_after": "1h"})
+                await store.plan_due(store.now(), 100, rules.plan)
+                runs = await claimed(store, "w1")
+                other = await stranger(url)
+                for table in ("schedules", "runs", "specifications", "attempts", "gates", "nodes"):
+                    await other.execute(f"alter table {table} add column later int default 7")
+                await settled(store, [(run, Outcome(Ending.FAILED, store.now())) for run in runs])
+                await store.plan_due(store.now() + HOUR, 100, rules.plan)
+                await store.change_schedules([1, 2], pause, store.now() + HOUR)
+                status = await other.fetch("select status, status_reason from schedules")
+                later = await other.fetch(
+                    "select distinct later from schedules join runs using (later)"
+                )
+                await other.close()
+                return [row[0] for row in status], [row[0] for row in later]
+
+        assert live(lived()) == (["paused", "paused"], [7])
+
+
+COLLIDING = """
+create sequence written;
+create function collide() returns trigger language plpgsql as $$
+begin
+    if nextval('written') = 2^40 then
+        raise exception 'collided' using errcode = '{state}';
+    end if;
+    return null;
+end
+$$;
+""" + "".join(
+    f"create trigger collide before insert or update or delete on {table}"
+    " for each statement execute function collide();\n"
+    for table in (
+        "schedules", "specifications", "runs", "attempts", "planning", "events", "audit", "counters"
+    )
+)  # fmt: skip
+
+
+async def settled(store: PostgresStore, ended: list[tuple[Run, Outcome]]) -> Any:
+    return await store.settle_runs("w1", ended, rules.settle, store.now())
 
 
 async def waiting(url: str) -> None:

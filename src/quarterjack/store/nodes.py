@@ -43,4 +43,4 @@ def unregister(name: str) -> Steps[None]:
 
 def read_nodes() -> Steps[Sequence[Present]]:
     rows = yield Ask("list_nodes")
-    return [Present._make((*row[:3], bool(row[3]), bool(row[4]), *row[5:])) for row in rows]
+    return [Present._make((*row[:3], bool(row[3]), bool(row[4]), *row[5:12])) for row in rows]

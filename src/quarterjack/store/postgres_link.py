@@ -145,6 +145,10 @@ _UNUSABLE = {
 
 
 def is_collision(error: BaseException) -> bool:
+    """Trying once more helps: another transaction was in the way, or a newer program has changed a
+    table, and what was prepared before is prepared anew."""
+    if isinstance(error, (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)):
+        return True
     return isinstance(error, asyncpg.PostgresError) and error.sqlstate in _AGAIN
 
 

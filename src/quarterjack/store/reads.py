@@ -200,7 +200,19 @@ def _run(known: Specifications, run_id: str) -> Steps[tuple[FoundRun, list[Attem
 
 
 def _attempt(row: Row) -> Attempt:
-    schedule_id, number, attempt, worker, started_at, finished_at, ending, error, result, back = row
+    (
+        schedule_id,
+        number,
+        attempt,
+        worker,
+        started_at,
+        finished_at,
+        ending,
+        error,
+        result,
+        back,
+        *_,
+    ) = row
     outcome = Outcome(Ending(ending), finished_at, error, from_json(result), handed_back=bool(back))
     return Attempt(f"{schedule_id}-{number}", attempt, worker, started_at, outcome)
 
@@ -228,4 +240,7 @@ def _audit(which: str | None, before: int, limit: int) -> Steps[list[Audit]]:
 def _days(which: str | None, first: int, last: int) -> Steps[list[Day]]:
     schedule_id = 0 if which is None else (yield from _row(which))[0]
     wanted = list(range(first, last + 1))
-    return [Day._make(row) for row in (yield Ask("list_days", (wanted, schedule_id)))]
+    return [
+        Day._make(row[: len(Day._fields)])
+        for row in (yield Ask("list_days", (wanted, schedule_id)))
+    ]

@@ -34,8 +34,10 @@ _STATE = {state.value: state for state in State}
 _KIND = {kind.value: kind for kind in Kind}
 _REASON: dict[str | None, Reason | None] = {str(reason): reason for reason in Reason}
 _REASON[None] = None
-CALLER = len(Run._fields)
+CALLER = -3
 """Behind the columns of a run: those of the schedule that it acts for."""
+_RUN = len(Run._fields)
+"""What stands behind them is a newer program's, and left alone."""
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
 
 
@@ -111,7 +113,7 @@ def run_of(row: Row) -> Run:
 
 def claimed_run_of(row: Row, worker: str, now: int, lease_until: int) -> Run:
     """As it is from now on; that of its caller stands behind its own columns."""
-    values = _run_values(row[:CALLER])
+    values = _run_values(row)
     values[10] = State.RUNNING
     values[15] += 1
     values[18:21] = worker, now, lease_until
@@ -119,7 +121,7 @@ def claimed_run_of(row: Row, worker: str, now: int, lease_until: int) -> Run:
 
 
 def _run_values(row: Row) -> list[Any]:
-    values = list(row)
+    values = list(row[:_RUN])
     # A word that we do not know is a newer program's: nothing is decided by it.
     values[2] = _KIND.get(values[2], Kind.MANUAL)
     values[10] = _STATE[values[10]]
@@ -189,7 +191,7 @@ def passed_row(schedule_id: int, row: PassedOver) -> Row:
 
 
 def gate_of(row: Row, probe_ended_at: int | None) -> Gate:
-    key, state, *rest = row
+    key, state, *rest = row[:6]
     return Gate._make((key, GateState(state), *rest, probe_ended_at))
 
 
