@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from uuid import uuid4
 import asyncpg
 
 from crash.harness import PLACES, PROGRAM, House, judge, wait_for
+from quarterjack.times.instants import SECOND
 from store.server import Server, server
 
 STOP_MARGIN_SECONDS = 0.5
@@ -130,6 +132,36 @@ def _kill(house: ManyNodes, chance: random.Random) -> None:
     victim.wait(10)
 
 
+def gap_after_a_kill(house: ManyNodes) -> float:
+    """One of two nodes that plan every half second is killed: the longest time between two slots
+    that were started, in seconds."""
+    house.declare({"tick": {"every": "500ms", "command": house.work(0)}})
+    first = house.up()
+    house.up()
+    wait_for(lambda: house.succeeded("tick") >= 4, 20, "it works")
+    first.kill()
+    killed_at = time.time_ns() // 1000
+    wait_for(lambda: house.lines()[-1].slot > killed_at + 3 * SECOND, 20, "it goes on")
+    slots = sorted({line.slot for line in house.lines()})
+    return max(after - before for before, after in pairwise(slots)) / SECOND
+
+
+def taken_over_after(house: ManyNodes, lease: float) -> float:
+    """How long after its worker was killed a run is started by another, in seconds."""
+    once = {"after": "1s", "command": house.work(2 * lease), "execution": "at_least_once"}
+    house.declare({"long": once}, lease=f"{lease}s")
+    house.up("scheduler")
+    doomed = house.up("worker", "-c", "1")
+    wait_for(house.lines, 20, "it starts")
+    house.up("worker", "-c", "1")
+    doomed.kill()
+    killed_at = time.time_ns() // 1000
+    wait_for(lambda: len(house.lines()) == 2, 20, "it is started again")
+    again = house.lines()[1]
+    assert (again.what, again.attempt) == ("start", 2)
+    return (again.wall - killed_at) / SECOND
+
+
 def stopped_short(house: ManyNodes, workers: int, stops: int, seed: int, lease: float) -> int:
     """Workers with a long run each are stopped again and again, never for as long as a lease less
     its renewal. How many of their runs were taken from them."""
@@ -178,6 +210,11 @@ def main() -> None:
     if options.kills:
         total = _tried(_killed_with_long_leases)
         print(f"the same 20 times with leases of 10 s: {dict(total)}", flush=True)
+    print(f"after one of two planners is killed: {_tried(gap_after_a_kill):.1f} s between slots")
+    late = _tried(partial(taken_over_after, lease=10))
+    print(
+        f"the run of a killed worker is elsewhere after {late:.1f} s of a lease of 10 s", flush=True
+    )
     if options.stops:
         stopping = {"workers": 20, "stops": options.stops, "seed": options.seed, "lease": 10}
         taken = _tried(partial(stopped_short, **stopping))

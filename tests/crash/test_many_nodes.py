@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,11 @@ import pytest
 from crash.harness import wait_for
 from crash.many import (
     ManyNodes,
+    gap_after_a_kill,
     killed_at_each_step,
     killed_at_random,
     stopped_short,
+    taken_over_after,
     wait_for_more,
 )
 from quarterjack.times.instants import SECOND
@@ -85,34 +86,14 @@ def test_killed_again_and_again_three_nodes_lose_and_double_nothing(house: ManyN
 
 @pytest.mark.fault("F1")
 def test_after_a_planner_is_killed_the_other_leaves_no_gap(house: ManyNodes):
-    house.declare({"tick": {"every": "500ms", "command": house.work(0)}})
-    first = house.up()
-    house.up()
-    wait_for(lambda: house.succeeded("tick") >= 4, 20, "it works")
-    first.kill()
-    killed_at = time.time_ns() // 1000
-    wait_for(lambda: house.lines()[-1].slot > killed_at + 3 * SECOND, 20, "it goes on")
-
-    slots = sorted({line.slot for line in house.lines()})
-    assert max(after - before for before, after in pairwise(slots)) < 5 * SECOND
+    assert gap_after_a_kill(house) < 5
 
 
 @pytest.mark.fault("F6")
 def test_the_run_of_a_lost_worker_goes_on_elsewhere(house: ManyNodes):
     """Within 12 s of a lease of 10 s; here both are shorter."""
-    once = {"after": "1s", "command": house.work(4), "execution": "at_least_once"}
-    house.declare({"long": once}, lease="2s")
-    house.up("scheduler")
-    doomed = house.up("worker", "-c", "1")
-    wait_for(house.lines, 20, "it starts")
-    house.up("worker", "-c", "1")
-    doomed.kill()
-    killed_at = time.time_ns() // 1000
-    wait_for(lambda: len(house.lines()) == 2, 20, "it is started again")
+    assert taken_over_after(house, lease=2) < 4
 
-    again = house.lines()[1]
-    assert (again.what, again.attempt) == ("start", 2)
-    assert again.wall - killed_at < 4 * SECOND
     wait_for(lambda: house.succeeded("long") == 1, 20, "it ends")
 
 
