@@ -138,6 +138,7 @@ def test_a_slow_database_loses_no_lease(house: ManyNodes, proxy: Proxy):
     assert [(line.what, line.attempt) for line in house.lines()] == [("start", 1), ("end", 1)]
 
 
+@pytest.mark.mission("H1")
 @pytest.mark.fault("F24")
 def test_without_any_hint_the_look_of_every_five_seconds_suffices(house: ManyNodes, proxy: Proxy):
     """What is told goes to a channel to which nobody listens."""

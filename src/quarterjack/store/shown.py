@@ -182,9 +182,11 @@ def _milliseconds(instant: int | None) -> int | None:
 
 
 def node_json(node: Present) -> dict[str, Any]:
+    shown = node._asdict()
+    ahead = shown.pop("ahead")
     return {
-        **node._asdict(),
+        **shown,
         "started_at": to_text(node.started_at),
         "seen_at": to_text(node.seen_at),
-        "ahead_seconds": node.ahead / SECOND,
+        "ahead_seconds": ahead / SECOND,
     }
