@@ -91,10 +91,10 @@ bench-rules: .venv/ready  ## what it costs to plan and settle 10,000 schedules
 	@$(BIN)/python bench/rules.py
 
 bench-engine: .venv-bench/ready  ## the engine on this disk, beside bare SQLite and APScheduler
-	@.venv-bench/bin/python -m bench.engine $(ARGS)
+	@PYTHONPATH=tests .venv-bench/bin/python -m bench.engine $(ARGS)
 
 bench-scale: .venv/ready  ## a million schedules that rest, and a million old runs to forget
-	@$(BIN)/python -m bench.scale $(ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m bench.scale $(ARGS)
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
 	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)

@@ -1,9 +1,10 @@
-"""What the store and the engine cost on this disk, beside bare SQLite and APScheduler 3.
+"""What the store and the engine cost on this disk, beside a floor without any semantics and others.
 
 All take turns in each round, each measure in a process and with a database of its own; a figure is
 the median of the rounds, with the least and the most. Every commit is durable, and the median of an
 fdatasync of 4 KiB, taken right before each measure, stands beside. What takes long is done in the
-first rounds only. Prints a table in Markdown; what goes on is told on the way.
+first rounds only. Prints a table in Markdown for each kind of database; what goes on is told on the
+way.
 """
 
 from __future__ import annotations
@@ -11,19 +12,28 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench import ours, peers
-from bench.measuring import apart, fresh_folder, print_table, shown, sync_ms
+from bench import databases, floors, ours, peers, queues, workers
+from bench.databases import Fresh, Place
+from bench.measuring import apart, print_table, shown, sync_ms
 
-OURS, FLOOR, PEER = "Quarterjack", "bare SQLite", "APScheduler 3"
-COUNT, SLOTS = 10_000, 100_000
+OURS, PEER = "Quarterjack", "APScheduler 3"
+FLOORS = {"sqlite": "bare SQLite", "postgres": "bare asyncpg"}
+QUEUES = ("pgqueuer", "procrastinate")
+COUNT, SLOTS, FEWER_SLOTS = 10_000, 100_000, 2000
+"""The fewer are for who would take minutes."""
 A_SECOND, SECONDS = 100, 20
+QUEUED, CROWDS, SCHEDULES_OF_CROWDS = 40_000, (1, 2, 4), (1, 100)
+CROWD_LINES = [
+    "runs/s",
+    "times one, in the same round (wanted 0.95)",
+    "waited for a lock, on average",
+    "collisions",
+]
 
-Measure = Callable[[Path], Sequence[float]]
+Measure = Callable[[Place], Sequence[float]]
 
 
 class Line(NamedTuple):
@@ -42,8 +52,8 @@ class Row(NamedTuple):
     measures: Mapping[str, Measure]
     takes_long: bool = False
 
-    def without(self, contestant: str) -> Row:
-        left = {who: how for who, how in self.measures.items() if who != contestant}
+    def only(self, contestants: Sequence[str]) -> Row:
+        left = {who: how for who, how in self.measures.items() if who in contestants}
         return self._replace(measures=left)
 
 
@@ -56,31 +66,25 @@ class Taken(NamedTuple):
 
 
 def measure(function: Callable[..., Any], *values: Any, **named: Any) -> Measure:
-    """In a process of its own, in the folder that it will be given."""
-    return lambda folder: apart(function, folder, *values, **named)
+    """In a process of its own, on the database that it will be given."""
+    return lambda place: apart(function, place, *values, **named)
 
 
 def with_stored(function: Callable[..., Any], *values: Any) -> Measure:
     """The same on a database with schedules that rest."""
 
-    def measured(folder: Path) -> Any:
-        apart(ours.store_resting, folder, COUNT)
-        return apart(function, folder, *values)
+    def measured(place: Place) -> Any:
+        apart(ours.store_resting, place, COUNT)
+        return apart(function, place, *values)
 
     return measured
 
 
-def idle(folder: Path) -> Sequence[float]:
-    """The engine alone, and beside it the whole program: neither does anything."""
-    places = folder / "alone", folder / "up"
-    for place in places:
-        place.mkdir()
-        apart(ours.store_resting, place, COUNT)
-    with ThreadPoolExecutor() as pool:
-        alone = pool.submit(apart, ours.idle, places[0], SECONDS)
-        whole = pool.submit(ours.idle_up, places[1], SECONDS)
-        spent, statements, _ = alone.result()
-        return spent, statements, whole.result()
+def idle(place: Place) -> Sequence[float]:
+    """The engine alone, and then the whole program: neither does anything."""
+    apart(ours.store_resting, place, COUNT)
+    spent, statements, _ = apart(ours.idle, place, SECONDS)
+    return spent, statements, ours.idle_up(place, SECONDS)
 
 
 def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
@@ -99,94 +103,119 @@ def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
     )
 
 
-ROWS = [
-    Row(
-        "add",
-        [Line(f"{COUNT:,} schedules added by the store's verb, s", "0.2")],
-        {
-            OURS: measure(ours.added_by_verb, COUNT),
-            FLOOR: measure(peers.floor_added, COUNT),
-            PEER: measure(peers.apscheduler_added, COUNT),
-        },
-    ),
-    Row(
-        "control",
-        [Line(f"{COUNT:,} schedules added through control, with audit, s", "0.8")],
-        {OURS: measure(ours.added_through_control, COUNT)},
-    ),
-    Row(
-        "due",
-        [
-            Line(f"{COUNT:,} due at once: planned, executed, settled, s", "0.8, stretch 0.5"),
-            Line("the same: CPU s"),
-            Line("the same: statements, a batch counting as one", digits=0),
-        ],
-        {
-            OURS: measure(ours.due_at_once, COUNT),
-            FLOOR: measure(peers.floor_due, COUNT),
-            PEER: measure(peers.apscheduler_due, COUNT),
-        },
-    ),
-    Row(
-        "queue",
-        [
-            Line(f"backfill of {SLOTS:,} slots, asked for until settled, runs/s", "15,000", 0),
-            Line("the same: CPU s"),
-        ],
-        {OURS: measure(ours.backfilled, SLOTS), FLOOR: measure(peers.floor_queue, SLOTS)},
-        takes_long=True,
-    ),
-    delay("delay-spread", "spread over it", 4, 10, spread=True),
-    delay("delay-instant", "all at one instant", 10, 20, spread=False),
-    Row(
-        "idle",
-        [
-            Line(f"idle with {COUNT:,} stored, {SECONDS} s: the engine, CPU s", "0.01", 3),
-            Line("the same: statements", "0", 0),
-            Line("the same: all of `quarterjack up`, CPU s", "0.08", 3),
-        ],
-        {OURS: idle},
-        takes_long=True,
-    ),
-    Row(
-        "start",
-        [Line(f"`quarterjack up` with {COUNT:,} stored: from exec to ready, s", "0.4")],
-        {
-            OURS: with_stored(ours.cold_start),
-            PEER: measure(peers.apscheduler_cold_start, COUNT),
-        },
-    ),
-]
+def rows(kind: str) -> list[Row]:
+    """Those that are measured on every kind of database, and what is wanted there."""
+    on_server = kind == "postgres"
+    floor, command = FLOORS[kind], "scheduler" if on_server else "up"
+    return [
+        Row(
+            "add",
+            [
+                Line(
+                    f"{COUNT:,} schedules added by the store's verb, s",
+                    "0.3" if on_server else "0.2",
+                )
+            ],
+            {
+                OURS: measure(ours.added_by_verb, COUNT),
+                floor: measure(floors.added, COUNT),
+                PEER: measure(peers.apscheduler_added, COUNT),
+            },
+        ),
+        Row(
+            "control",
+            [Line(f"{COUNT:,} schedules added through control, with audit, s", "0.8")],
+            {OURS: measure(ours.added_through_control, COUNT)},
+        ),
+        Row(
+            "due",
+            [
+                Line(
+                    f"{COUNT:,} due at once: planned, executed, settled, s",
+                    "1.2, stretch 0.8" if on_server else "0.8, stretch 0.5",
+                ),
+                Line("the same: CPU s"),
+                Line("the same: statements, a batch counting as one", digits=0),
+                *([Line("the same: CPU s of the server")] if on_server else []),
+            ],
+            {
+                OURS: measure(ours.due_at_once, COUNT),
+                floor: measure(floors.due, COUNT),
+                PEER: measure(peers.apscheduler_due, COUNT),
+            },
+        ),
+        Row(
+            "queue",
+            [
+                Line(
+                    f"backfill of {SLOTS:,} slots, asked for until settled, runs/s",
+                    "10,000" if on_server else "15,000",
+                    0,
+                ),
+                Line("the same: CPU s"),
+                *([Line("the same: CPU s of the server")] if on_server else []),
+            ],
+            {OURS: measure(ours.backfilled, SLOTS), floor: measure(floors.queue, SLOTS)}
+            | (the_queues() if on_server else {}),
+            takes_long=True,
+        ),
+        delay("delay-spread", "spread over it", 4, 10, spread=True),
+        delay("delay-instant", "all at one instant", 10, 20, spread=False),
+        Row(
+            "idle",
+            [
+                Line(f"idle with {COUNT:,} stored, {SECONDS} s: the engine, CPU s", "0.01", 3),
+                Line("the same: statements", f"{SECONDS // 5}" if on_server else "0", 0),
+                Line("the same: all of `quarterjack up`, CPU s", "0.08", 3),
+            ],
+            {OURS: idle},
+            takes_long=True,
+        ),
+        Row(
+            "start",
+            [Line(f"`quarterjack {command}` with {COUNT:,} stored: from exec to ready, s", "0.4")],
+            {
+                OURS: with_stored(ours.cold_start, command),
+                PEER: measure(peers.apscheduler_cold_start, COUNT),
+            },
+        ),
+    ]
 
 
-def take_turns(rows: Sequence[Row], rounds: int, long_rounds: int) -> Mapping[str, list[Taken]]:
+def the_queues() -> dict[str, Measure]:
+    return {
+        "pgqueuer": measure(queues.pgqueuer, COUNT),
+        "procrastinate": measure(queues.procrastinate, FEWER_SLOTS),
+    }
+
+
+def take_turns(
+    rows: Sequence[Row], fresh: Fresh, rounds: int, long_rounds: int
+) -> Mapping[str, list[Taken]]:
     taken: dict[str, list[Taken]] = {row.name: [] for row in rows}
     for number in range(max(rounds, long_rounds)):
         for row in rows:
             for contestant, measured in row.measures.items():
                 takes_long = row.takes_long or contestant == PEER
                 if number < (long_rounds if takes_long else rounds):
-                    taken[row.name].append(take(contestant, measured))
+                    taken[row.name].append(take(contestant, measured, fresh))
                     figures = ", ".join(f"{each:.4g}" for each in taken[row.name][-1].figures)
                     print(f"{number + 1} {row.name} {contestant}: {figures}", file=sys.stderr)
     return taken
 
 
-def take(contestant: str, measured: Measure) -> Taken:
-    with fresh_folder() as folder:
-        sync = sync_ms(folder)
-        return Taken(contestant, measured(folder), sync)
+def take(contestant: str, measured: Measure, fresh: Fresh) -> Taken:
+    with fresh() as place:
+        sync = sync_ms(place.folder)
+        return Taken(contestant, measured(place), sync)
 
 
-def table_rows(row: Row, taken: Sequence[Taken]) -> list[list[str]]:
+def table_rows(row: Row, taken: Sequence[Taken], contestants: Sequence[str]) -> list[list[str]]:
     """One for each line of the row."""
     sync = shown([each.sync_ms for each in taken], 2)
     rows = []
     for place, line in enumerate(row.lines):
-        cells = [
-            shown(figures_of(contestant, place, taken), line.digits)
-            for contestant in (OURS, FLOOR, PEER)
-        ]
+        cells = [shown(figures_of(who, place, taken), line.digits) for who in contestants]
         rows.append([line.text, *cells, line.wanted, sync])
     return rows
 
@@ -196,22 +225,75 @@ def figures_of(contestant: str, place: int, taken: Sequence[Taken]) -> list[floa
     return [figures[place] for figures in mine if place < len(figures)]
 
 
+def print_rows(kind: str, options: argparse.Namespace) -> None:
+    contestants = [OURS, FLOORS[kind]]
+    if not options.without_peers:
+        contestants += [PEER, *(QUEUES if kind == "postgres" else ())]
+    chosen = [
+        row.only(contestants) for row in rows(kind) if row.name.startswith(tuple(options.only))
+    ]
+    if not chosen:
+        return
+    with getattr(databases, kind)() as fresh:
+        taken = take_turns(chosen, fresh, options.rounds, options.long_rounds)
+    head = [kind, *contestants, "wanted", "fdatasync, ms"]
+    cells = [each for row in chosen for each in table_rows(row, taken[row.name], contestants)]
+    print_table(head, cells)
+    print()
+
+
+def print_crowds(rounds: int) -> None:
+    """Several workers take turns with one, on work of one schedule and of many."""
+    with databases.postgres() as fresh:
+        for schedules in SCHEDULES_OF_CROWDS:
+            found = crowds(fresh, schedules, rounds)
+            head = [f"{QUEUED:,} runs that wait, of {schedules} schedules"]
+            print_table(
+                [*head, *(f"{crowd} at work" for crowd in CROWDS)],
+                zip(
+                    *([CROWD_LINES] + [crowd_cells(found, crowd) for crowd in CROWDS]), strict=True
+                ),
+            )
+            print()
+
+
+def crowd_cells(found: Mapping[int, list[workers.Worked]], crowd: int) -> list[str]:
+    pairs = zip(found[crowd], found[1], strict=True)
+    return [
+        shown([each.per_second for each in found[crowd]], 0),
+        shown([each.per_second / one.per_second for each, one in pairs], 2),
+        shown([each.waiting for each in found[crowd]], 2),
+        shown([each.collisions for each in found[crowd]], 0),
+    ]
+
+
+def crowds(fresh: Fresh, schedules: int, rounds: int) -> Mapping[int, list[workers.Worked]]:
+    found: dict[int, list[workers.Worked]] = {crowd: [] for crowd in CROWDS}
+    for number in range(rounds):
+        for crowd in CROWDS:
+            with fresh() as place:
+                found[crowd].append(workers.worked(place, QUEUED, schedules, crowd))
+            told = ", ".join(f"{each:.4g}" for each in found[crowd][-1])
+            print(f"{number + 1} workers {crowd} of {schedules}: {told}", file=sys.stderr)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [row.name for row in ROWS]
+    names = [*(row.name for row in rows("sqlite")), "workers"]
+    parser.add_argument("--on", nargs="+", choices=list(FLOORS), default=list(FLOORS))
     parser.add_argument(
         "--only", nargs="+", metavar="ROW", default=names, help=f"{', '.join(names)}, or a prefix"
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--long-rounds", type=int, default=3, help="of APScheduler, too")
-    parser.add_argument("--without-peer", action="store_true", help="leave APScheduler out")
+    parser.add_argument("--crowd-rounds", type=int, default=5, help="of several workers")
+    parser.add_argument("--without-peers", action="store_true", help="leave them out")
     options = parser.parse_args()
-    rows = [row for row in ROWS if row.name.startswith(tuple(options.only))]
-    if options.without_peer:
-        rows = [row.without(PEER) for row in rows]
-    taken = take_turns(rows, options.rounds, options.long_rounds)
-    head = ["", OURS, FLOOR, PEER, "wanted", "fdatasync, ms"]
-    print_table(head, [cells for row in rows for cells in table_rows(row, taken[row.name])])
+    for kind in options.on:
+        print_rows(kind, options)
+    if "postgres" in options.on and "workers".startswith(tuple(options.only)):
+        print_crowds(options.crowd_rounds)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What Quarterjack costs, each measure on a database of its own in the folder that it is given."""
+"""What Quarterjack costs, each measure on the database that it is given."""
 
 from __future__ import annotations
 
@@ -15,19 +15,29 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import apsw
-
-from bench.measuring import Delays, Idle, cpu_seconds_of, delays, resident_mb_of
+from bench.databases import Place, answer, note_statements, noted_statements
+from bench.measuring import (
+    Delays,
+    Idle,
+    cpu_seconds_of,
+    cpu_seconds_of_server,
+    delays,
+    resident_mb_of,
+)
 from quarterjack.clock import SystemClock
 from quarterjack.control import Control
 from quarterjack.engine.node import Manner, Node
+from quarterjack.engine.planner import Planner
+from quarterjack.engine.timekeeper import Trust
 from quarterjack.engine.worker import Seats
 from quarterjack.rules import Limits, Retention, Schedule, create, read_specification
+from quarterjack.store.contract import Store
+from quarterjack.store.postgres import PostgresStore
 from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database
 from quarterjack.store.values import NewSchedule
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
+from quarterjack.wiring import open_store
 
 CLOCK = SystemClock()
 SEATS = 1000
@@ -40,14 +50,10 @@ Fields = Mapping[str, Any]
 Work = Callable[[], Awaitable[None]]
 
 
-def path_in(folder: Path) -> Path:
-    return folder / "quarterjack.db"
-
-
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[SqliteStore]:
-    path = path_in(folder)
-    store = SqliteStore(open_database(path, now=CLOCK.now(), create=True), path, CLOCK)
+async def opened(place: Place) -> AsyncIterator[SqliteStore | PostgresStore]:
+    store = await open_store(place.url, CLOCK)
+    assert isinstance(store, SqliteStore | PostgresStore)
     try:
         yield store
     finally:
@@ -56,10 +62,11 @@ async def opened(folder: Path) -> AsyncIterator[SqliteStore]:
 
 @asynccontextmanager
 async def running(
-    store: SqliteStore, work: Work, retention: Retention = KEEP_ALL
+    store: Store, work: Work, retention: Retention = KEEP_ALL, *, plans: bool = True
 ) -> AsyncIterator[Node]:
     """A node; at the end it has settled all that it had begun."""
-    manner = Manner(Seats("worker", count=SEATS), retention=retention)
+    seats = Seats(f"worker-{os.getpid()}", count=SEATS)
+    manner = Manner(seats, retention=retention, plans=plans)
     node = Node(store, {"task": TaskTarget({"work": work})}, CLOCK, manner)
     freeze()
     task = asyncio.create_task(node.run())
@@ -68,6 +75,11 @@ async def running(
     finally:
         node.stop()
         await task
+
+
+def planner(store: Store) -> Planner:
+    """One that steps when it is told to, and tells nobody."""
+    return Planner(store, Limits(), lambda *_: None, lambda: None, "2026a", Trust(CLOCK))
 
 
 def freeze() -> None:
@@ -90,13 +102,20 @@ class Countdown:
 
 
 class Stopwatch:
-    """Seconds of the wall, and of the processor in all threads, since it was made."""
+    """Seconds since it was made: of the wall, and of the processor, in all threads of this process
+    and in all processes of the server."""
 
-    def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
+    def __init__(self, place: Place) -> None:
+        self._server = place.server
+        self._begun = self._now()
 
-    def read(self) -> tuple[float, float]:
-        return time.perf_counter() - self._wall, time.process_time() - self._cpu
+    def read(self) -> tuple[float, float, float]:
+        wall, cpu, server = (now - then for now, then in zip(self._now(), self._begun, strict=True))
+        return wall, cpu, server
+
+    def _now(self) -> tuple[float, float, float]:
+        server = cpu_seconds_of_server(self._server)
+        return time.perf_counter(), time.process_time(), server
 
 
 def new_schedules(fields: Sequence[Fields], now: int, first: int = 0) -> list[NewSchedule]:
@@ -110,81 +129,81 @@ def _new(key: str, fields: Fields, now: int) -> NewSchedule:
     return NewSchedule(key, specification, None, "bench")
 
 
-async def add(store: SqliteStore, new: Sequence[NewSchedule], now: int) -> Sequence[Schedule]:
+async def add(store: Store, new: Sequence[NewSchedule], now: int) -> Sequence[Schedule]:
     def decide(identity: int, each: NewSchedule, active: int) -> Schedule:
         return create(identity, each.key, each.specification, now, active=active, limits=Limits())
 
     return await store.add_schedules(new, decide, now)
 
 
-def refuse_unless_settled(folder: Path, count: int) -> None:
-    settled = "select count(*) from runs where state = 'succeeded'"
-    ((succeeded,),) = apsw.Connection(str(path_in(folder))).execute(settled)
+def refuse_unless_settled(place: Place, count: int) -> None:
+    succeeded = answer(place, "select count(*) from runs where state = 'succeeded'")
     assert succeeded == count, f"{succeeded} of {count} are settled"
 
 
-async def added_by_verb(folder: Path, count: int) -> tuple[float]:
+async def added_by_verb(place: Place, count: int) -> tuple[float]:
     """Seconds to add schedules that were read before."""
     now = CLOCK.now()
     new = new_schedules([{"every": "1h"}] * count, now)
-    async with opened(folder) as store:
+    async with opened(place) as store:
         freeze()
         begun = time.perf_counter()
         await add(store, new, now)
         return (time.perf_counter() - begun,)
 
 
-async def added_through_control(folder: Path, count: int) -> tuple[float]:
+async def added_through_control(place: Place, count: int) -> tuple[float]:
     """Seconds to add schedules from what a person wrote: read, judged, stored and audited."""
     wanted = [
         {"key": f"nightly-{number}", "task": "work", "every": "1h"} for number in range(count)
     ]
-    async with opened(folder) as store:
+    async with opened(place) as store:
         freeze()
         begun = time.perf_counter()
         await Control(store, by="bench", origin="bench").create(*wanted)
         return (time.perf_counter() - begun,)
 
 
-async def due_at_once(folder: Path, count: int) -> tuple[float, float, int]:
+async def due_at_once(place: Place, count: int) -> tuple[float, float, int, float]:
     """Seconds until all are planned, executed and settled, and how much processor and how many
-    statements that took."""
+    statements that took, and how much processor of the server."""
     created = CLOCK.now() - HOUR
-    async with opened(folder) as store:
+    async with opened(place) as store:
         await add(store, new_schedules([{"every": "1h"}] * count, created), created)
         work, before = Countdown(count), store.statements
         async with running(store, work):
-            watch = Stopwatch()
+            watch = Stopwatch(place)
             await work.over.wait()
-        seconds, cpu, statements = *watch.read(), store.statements - before
-    refuse_unless_settled(folder, count)
-    return seconds, cpu, statements
+        (seconds, cpu, server), statements = watch.read(), store.statements - before
+    await asyncio.to_thread(refuse_unless_settled, place, count)
+    return seconds, cpu, statements, server
 
 
-async def backfilled(folder: Path, count: int) -> tuple[float, float]:
-    """Runs per second, from the request for so many slots until all are settled; CPU seconds."""
+async def backfilled(place: Place, count: int) -> tuple[float, float, float]:
+    """Runs per second, from the request for so many slots until all are settled; CPU seconds, ours
+    and the server's."""
     now = CLOCK.now()
     fields = {"every": "1m", "if_running": "allow"}
-    async with opened(folder) as store:
+    async with opened(place) as store:
         (schedule,) = await add(store, new_schedules([fields], now), now)
         until, work = schedule.anchor_at, Countdown(count)
         control = Control(store, by="bench", origin="bench")
         async with running(store, work) as node:
-            watch = Stopwatch()
+            watch = Stopwatch(place)
             await control.backfill(schedule.id, until - (count - 1) * MINUTE, until)
             node.hint("planner")
             await work.over.wait()
-        seconds, cpu = watch.read()
-    refuse_unless_settled(folder, count)
-    return count / seconds, cpu
+        seconds, cpu, server = watch.read()
+    await asyncio.to_thread(refuse_unless_settled, place, count)
+    return count / seconds, cpu, server
 
 
-async def start_delays(folder: Path, count: int, seconds: int, *, spread: bool) -> Delays:
+async def start_delays(place: Place, count: int, seconds: int, *, spread: bool) -> Delays:
     """Of schedules that fire once a second, evenly apart within it or all at one instant."""
     begin = CLOCK.now() + 2 * SECOND
     end = begin + seconds * SECOND
     lateness = Lateness()
-    async with opened(folder) as store:
+    async with opened(place) as store:
         await add(store, each_second(count, begin, spread=spread), CLOCK.now())
         async with running(store, lateness):
             await asyncio.sleep((end - CLOCK.now()) / SECOND + 1)
@@ -215,40 +234,46 @@ class Lateness:
         return delays(late for slot, late in self._noted if begin <= slot < end)
 
 
-async def store_resting(folder: Path, count: int, batch: int = 10_000) -> None:
+async def store_resting(place: Place, count: int, batch: int = 10_000) -> None:
     """So many schedules that are not due for a year."""
     now = CLOCK.now()
-    async with opened(folder) as store:
+    async with opened(place) as store:
         for first in range(0, count, batch):
             fields = [{"every": "365d"}] * min(batch, count - first)
             await add(store, new_schedules(fields, now, first), now)
 
 
-async def idle(folder: Path, seconds: float) -> Idle:
-    """Of this process, with a node on the database that is in the folder."""
-    async with opened(folder) as store, running(store, Countdown(0)):
+async def idle(place: Place, seconds: float) -> Idle:
+    """Of this process, with a node on the database."""
+    if place.is_postgres:
+        await asyncio.to_thread(note_statements, place)
+    async with opened(place) as store, running(store, Countdown(0)):
         await asyncio.sleep(WARM_UP_SECONDS)
-        statements, begun = store.statements, time.process_time()
+        statements, begun = statements_asked(store, place), time.process_time()
         await asyncio.sleep(seconds)
-        spent, asked = time.process_time() - begun, store.statements - statements
+        spent, asked = time.process_time() - begun, statements_asked(store, place) - statements
         return Idle(spent, asked, resident_mb_of(os.getpid()))
 
 
+def statements_asked(store: SqliteStore | PostgresStore, place: Place) -> int:
+    """So far: a server tells of all of them, of the clock's and of the hints' as well."""
+    return noted_statements(place) if place.is_postgres else store.statements
+
+
 @contextmanager
-def up(folder: Path) -> Iterator[tuple[int, float]]:
-    """`quarterjack up` on the database that is in the folder: its process, and after how many
-    seconds it was ready."""
-    declared = folder / "quarterjack.yaml"
+def program(place: Place, command: str) -> Iterator[tuple[int, float]]:
+    """`quarterjack up`, for instance, on a database: its process, and after how many seconds it
+    was ready."""
+    declared = place.folder / "quarterjack.yaml"
     declared.write_text("name: bench\n")
     port = _free_port()
-    program = Path(sys.executable).with_name("quarterjack")
-    url = f"sqlite:///{path_in(folder)}"
-    command = [str(program), "up", str(declared), "--database", url, "--port", str(port)]
+    named = str(Path(sys.executable).with_name("quarterjack"))
+    asked = [named, command, str(declared), "--database", place.url, "--port", str(port)]
     begun = time.perf_counter()
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(asked, stderr=subprocess.DEVNULL) as process:
         try:
             while not _is_ready(port):
-                assert process.poll() is None, "`quarterjack up` has ended"
+                assert process.poll() is None, f"`quarterjack {command}` has ended"
                 time.sleep(0.002)
             yield process.pid, time.perf_counter() - begun
         finally:
@@ -269,15 +294,15 @@ def _is_ready(port: int) -> bool:
         return False
 
 
-def cold_start(folder: Path) -> tuple[float]:
+def cold_start(place: Place, command: str) -> tuple[float]:
     """Seconds from the start of the program until it is ready."""
-    with up(folder) as (_, seconds):
+    with program(place, command) as (_, seconds):
         return (seconds,)
 
 
-def idle_up(folder: Path, seconds: float) -> float:
+def idle_up(place: Place, seconds: float) -> float:
     """CPU seconds of the whole program."""
-    with up(folder) as (process, _):
+    with program(place, "up") as (process, _):
         time.sleep(WARM_UP_SECONDS)
         begun = cpu_seconds_of(process)
         time.sleep(seconds)
