@@ -514,6 +514,71 @@ class TestStatements:
 
         assert live(counted(1000)) == live(counted(2)) < 30
 
+    @pytest.mark.parametrize("analyzed", [False, True])
+    @pytest.mark.parametrize(
+        "name", ["put_schedules", "start_runs", "close_runs", "put_runs", "close_waiting_runs"]
+    )
+    def test_a_batch_looks_each_row_up_by_its_identity(
+        self, url: str, live: Any, name: str, analyzed: bool
+    ):
+        """Whatever PostgreSQL believes of how many are running, or not deleted."""
+
+        async def plan() -> str:
+            async with stores(url, 1) as (store,):
+                await planned(store, url, analyzed=analyzed)
+                connection = await stranger(url)
+                text, values = await many(connection, name, 500)
+                return await explained(connection, store, text, values)
+
+        assert re.search(r"Index Scan using (runs|schedules)_pkey", live(plan()))
+
+    @pytest.mark.parametrize("analyzed", [False, True])
+    @pytest.mark.parametrize("name", ["held_leases", "renew_leases"])
+    def test_leases_are_looked_up_by_their_runs(
+        self, url: str, live: Any, name: str, analyzed: bool
+    ):
+        wanted = [list(range(1, 501)), [0] * 500, [1] * 500]
+        values = [*wanted, "w"] if name == "held_leases" else [5, "w", *wanted]
+
+        async def plan() -> str:
+            async with stores(url, 1) as (store,):
+                await planned(store, url, analyzed=analyzed)
+                connection = await stranger(url)
+                return await explained(connection, store, sql(name, "postgres"), values)
+
+        assert "Index Scan using runs_pkey" in live(plan())
+
+
+async def planned(store: PostgresStore, url: str, *, analyzed: bool) -> None:
+    """Schedules, each with a run that is running; if it was analyzed, that was before."""
+    await add(store, 2000)
+    for _ in range(2):
+        await store.plan_due(store.now(), 1000, rules.plan)
+    connection = await stranger(url)
+    if analyzed:
+        await connection.execute("analyze")
+    await connection.close()
+    for _ in range(2):
+        await claimed(store, "w")
+
+
+async def many(connection: asyncpg.Connection, name: str, count: int) -> tuple[str, list[Any]]:
+    """A statement for many rows, with values for them."""
+    text = sql(name, "postgres")
+    types = [each.name for each in (await connection.prepare(text)).get_parameters()]
+    values = [[{"int8": number, "text": "x"}[kind] for number in range(count)] for kind in types]
+    return batch_of(text, types), values
+
+
+async def explained(
+    connection: asyncpg.Connection, store: PostgresStore, text: str, values: list[Any]
+) -> str:
+    """How it is carried out, with the settings of our transactions."""
+    await connection.execute(store._main._begin)
+    rows = await connection.fetch(f"explain {text}", *values)
+    await connection.close()
+    return "\n".join(row[0] for row in rows)
+
 
 def test_a_claim_reads_no_more_of_a_herd_than_it_takes(url: str, live: Any):
     async def planned() -> list[str]:

@@ -1,4 +1,6 @@
--- One that was deleted meanwhile stays as it is.
+-- One that was deleted meanwhile stays as it is. That is said as a clause of the join with what is
+-- written: PostgreSQL believes that hardly any schedule is not deleted, and would go through all of
+-- them for each that is written.
 update schedules
 set
     anchor_at = $1,
@@ -25,4 +27,4 @@ set
     last_failure_at = $22,
     passed = $23,
     backfill = $24
-where id = $25 and deleted_at is null
+where id = $25 and (deleted_at is null) = ($25 is not null)

@@ -1,3 +1,4 @@
+-- What a run must be is a clause of the join, as in held_leases.
 update runs
 set lease_until = $1
 from unnest($3::bigint[], $4::bigint[], $5::bigint[]) as wanted (schedule_id, number, attempt)
@@ -5,6 +6,5 @@ where
     runs.schedule_id = wanted.schedule_id
     and runs.number = wanted.number
     and runs.attempt = wanted.attempt
-    and runs.state = 'running'
-    and runs.worker = $2
+    and (runs.state = 'running' and runs.worker = $2) = (wanted.attempt is not null)
 returning runs.schedule_id, runs.number, runs.attempt, runs.cancel
