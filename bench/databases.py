@@ -92,9 +92,14 @@ def answer(place: Place, text: str) -> Any:
     return found
 
 
-def note_statements(place: Place) -> None:
-    """From now on the server tells of each that a new connection asks."""
-    asked(place.url, f"alter database {place.url.rpartition('/')[2]} set log_statement = 'all'")
+@contextmanager
+def noting_statements(place: Place) -> Iterator[None]:
+    """Meanwhile the server tells of each that a new connection asks. Not longer than need be, for
+    it tells of all their values, too."""
+    database = f"alter database {place.url.rpartition('/')[2]}"
+    asked(place.url, f"{database} set log_statement = 'all'")
+    yield
+    asked(place.url, f"{database} reset log_statement")
 
 
 def noted_statements(place: Place) -> int:

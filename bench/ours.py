@@ -11,11 +11,11 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.databases import Place, answer, note_statements, noted_statements
+from bench.databases import Place, answer, noted_statements, noting_statements
 from bench.measuring import (
     Delays,
     Idle,
@@ -37,6 +37,7 @@ from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.values import NewSchedule
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
+from quarterjack.times.zones import zone_data_version
 from quarterjack.wiring import open_store
 
 CLOCK = SystemClock()
@@ -78,8 +79,10 @@ async def running(
 
 
 def planner(store: Store) -> Planner:
-    """One that steps when it is told to, and tells nobody."""
-    return Planner(store, Limits(), lambda *_: None, lambda: None, "2026a", Trust(CLOCK))
+    """One that steps when it is told to, and tells nobody. With another edition of the zones than
+    was noted, it would wake all that rest."""
+    zones = zone_data_version()
+    return Planner(store, Limits(), lambda *_: None, lambda: None, zones, Trust(CLOCK))
 
 
 def freeze() -> None:
@@ -243,10 +246,13 @@ async def store_resting(place: Place, count: int, batch: int = 10_000) -> None:
             await add(store, new_schedules(fields, now, first), now)
 
 
-async def idle(place: Place, seconds: float) -> Idle:
+def idle(place: Place, seconds: float) -> Idle:
     """Of this process, with a node on the database."""
-    if place.is_postgres:
-        await asyncio.to_thread(note_statements, place)
+    with noting_statements(place) if place.is_postgres else nullcontext():
+        return asyncio.run(_idle(place, seconds))
+
+
+async def _idle(place: Place, seconds: float) -> Idle:
     async with opened(place) as store, running(store, Countdown(0)):
         await asyncio.sleep(WARM_UP_SECONDS)
         statements, begun = statements_asked(store, place), time.process_time()
