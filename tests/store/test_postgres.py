@@ -494,7 +494,7 @@ class TestStatements:
                         found = await connection.prepare(text)
                         types = [parameter.name for parameter in found.get_parameters()]
                         if types and self.MANY.search(text) and not self.ONE.search(text):
-                            await connection.prepare(batch_of(text, types))
+                            await connection.prepare(batch_of(text, tuple(types)))
                             count += 1
                 await connection.close()
             return count
@@ -566,8 +566,11 @@ async def many(connection: asyncpg.Connection, name: str, count: int) -> tuple[s
     """A statement for many rows, with values for them."""
     text = sql(name, "postgres")
     types = [each.name for each in (await connection.prepare(text)).get_parameters()]
-    values = [[{"int8": number, "text": "x"}[kind] for number in range(count)] for kind in types]
-    return batch_of(text, types), values
+    values = [
+        "{" + ",".join(map(str, range(count))) + "}" if kind == "int8" else ["x"] * count
+        for kind in types
+    ]
+    return batch_of(text, tuple(types)), values
 
 
 async def explained(

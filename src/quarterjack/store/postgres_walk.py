@@ -1,47 +1,70 @@
 """Walking steps on PostgreSQL: each statement is one round trip, and a batch is one statement, for
-its rows travel as arrays."""
+its rows travel as arrays, one for each column."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any
 
 import asyncpg
 
-from quarterjack.store.steps import Ask, Many, Steps, sql
+from quarterjack.store.steps import Ask, Many, Row, Steps, sql
 
 _PLACE = re.compile(r"\$(\d+)")
 _VALUES = re.compile(r"^values \((.*?)\)", re.DOTALL | re.MULTILINE)
 _DELETE = re.compile(r"^delete ", re.MULTILINE)
-_batches: dict[str, str] = {}
-"""The text for many rows, by that for one; it is the same in every database."""
+_AS_TEXT = {"int8", "bool"}
+"""Arrays of these are handed over as text, for asyncpg looks at each value of an array for whether
+it is an array itself; only of strings it knows that they are not."""
+_types: dict[str, list[str]] = {}
+"""Of the values of a statement; they are the same in every database."""
 
 
 async def walk(connection: asyncpg.Connection, steps: Steps[Any]) -> tuple[Any, int]:
     """What the steps come to, and how many statements that took."""
     rows: list[Any] | None = None
+    writing: asyncio.Task[None] | None = None
     statements = 0
-    while True:
-        try:
-            step = steps.send(rows)  # type: ignore[arg-type]  # None starts it
-        except StopIteration as end:
-            return end.value, statements
-        statements += 1
-        rows = await _carry_out(connection, step)
+    try:
+        while True:
+            try:
+                step = steps.send(rows)  # type: ignore[arg-type]  # None starts it
+            except StopIteration as end:
+                return end.value, statements
+            finally:
+                if writing is not None:
+                    await writing
+                    writing = None
+            statements += 1
+            if isinstance(step, Many):
+                # What it says is handed over, and while it is written, the next one is made.
+                rows, writing = [], asyncio.create_task(_write(connection, step))
+                await asyncio.sleep(0)
+            else:
+                rows = await _ask(connection, step)
+    finally:
+        if writing is not None:  # we are told to stop: the connection is not free before it ends
+            await asyncio.wait([writing])
 
 
-async def _carry_out(connection: asyncpg.Connection, step: Ask | Many) -> list[Any]:
+async def _write(connection: asyncpg.Connection, step: Many) -> None:
     text = sql(step.statement, "postgres")
-    if isinstance(step, Many):
-        if not step.rows:
-            return []
-        if len(step.rows) == 1:
-            return await connection.fetch(text, *step.rows[0])
-        batch = _batches.get(text) or await _batch_of(connection, text)
-        return await connection.fetch(batch, *map(list, zip(*step.rows, strict=True)))
+    if not step.rows:
+        return
+    if len(step.rows) == 1:
+        await connection.fetch(text, *step.rows[0])
+        return
+    if text not in _types:
+        _types[text] = await _types_of(connection, text)
+    await connection.fetch(*_batch(text, step.rows))
+
+
+async def _ask(connection: asyncpg.Connection, step: Ask) -> list[Any]:
     found: list[Any] = []
-    for part in text.split(";\n"):
+    for part in sql(step.statement, "postgres").split(";\n"):
         count = _count(part)
         found = await connection.fetch(part, *_spread(step.values, count)[:count])
     return found
@@ -63,34 +86,64 @@ def _spread(values: Sequence[Any], count: int) -> list[Any]:
     return spread
 
 
-async def _batch_of(connection: asyncpg.Connection, text: str) -> str:
+async def _types_of(connection: asyncpg.Connection, text: str) -> list[str]:
     """PostgreSQL itself says of which types the values are."""
     prepared = await connection.prepare(text)
-    types = [parameter.name for parameter in prepared.get_parameters()]
-    _batches[text] = batch_of(text, types)
-    return _batches[text]
+    return [parameter.name for parameter in prepared.get_parameters()]
 
 
-def batch_of(text: str, types: Sequence[str]) -> str:
-    """The statement for one row, as a statement for many.
+def _batch(text: str, rows: Sequence[Row]) -> list[Any]:
+    """The statement for so many rows, and its values: the columns. One in which nothing stands is
+    left out: in most tables that is every third."""
+    types, columns = _types[text], list(zip(*rows, strict=True))
+    nothing = (None,) * len(rows)
+    empty = frozenset(place for place, column in enumerate(columns, 1) if column == nothing)
+    values: list[Any] = [batch_of(text, tuple(types), empty)]
+    for place, column in enumerate(columns, 1):
+        if place not in empty:
+            as_text = types[place - 1] in _AS_TEXT
+            values.append(_array_text(column) if as_text else column)
+    return values
 
-    >>> print(batch_of("update t\\nset a = $1\\nwhere id = $2", ["text", "int8"]))
+
+def _array_text(column: Row) -> str:
+    """An array of numbers, as PostgreSQL reads it.
+
+    >>> _array_text((1, None, -3))
+    '{1, NULL, -3}'
+    """
+    return f"{{{str(list(column))[1:-1].replace('None', 'NULL')}}}"
+
+
+@lru_cache(500)
+def batch_of(text: str, types: Sequence[str], empty: Collection[int] = frozenset()) -> str:
+    """The statement for one row, as a statement for many; in some places nothing ever stands.
+
+    >>> print(batch_of("update t\\nset a = $1, b = $2\\nwhere id = $3", ("text", "text", "int8"),
+    ...                frozenset({2})))
     update t
-    set a = each.p1
-    from unnest($1::text[], $2::int8[]) as each (p1, p2)
-    where id = each.p2
-    >>> print(batch_of("delete from t\\nwhere id = $1", ["int8"]))
+    set a = each.p1, b = null::text
+    from unnest($1::text[], $2::text::int8[]) as each (p1, p3)
+    where id = each.p3
+    >>> print(batch_of("delete from t\\nwhere id = $1", ("text",)))
     delete from t
-    using unnest($1::int8[]) as each (p1)
+    using unnest($1::text[]) as each (p1)
     where id = each.p1
     """
-    places = range(1, len(types) + 1)
-    arrays = ", ".join(f"${place}::{types[place - 1]}[]" for place in places)
-    names = ", ".join(f"p{place}" for place in places)
-    rows = f"unnest({arrays}) as each ({names})"
-    text = _PLACE.sub(r"each.p\1", text).rstrip()
-    if found := _VALUES.search(text):
-        return f"{text[: found.start()]}select {found[1]}\nfrom {rows}{text[found.end() :]}"
+    places = [place for place in range(1, len(types) + 1) if place not in empty]
+    arrays = ", ".join(
+        f"${number}::{'text::' if types[place - 1] in _AS_TEXT else ''}{types[place - 1]}[]"
+        for number, place in enumerate(places, 1)
+    )
+    rows = f"unnest({arrays}) as each ({', '.join(f'p{place}' for place in places)})"
+
+    def value(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return f"each.p{place}" if place not in empty else f"null::{types[place - 1]}"
+
+    text = _PLACE.sub(value, text).rstrip()
+    if values := _VALUES.search(text):
+        return f"{text[: values.start()]}select {values[1]}\nfrom {rows}{text[values.end() :]}"
     head, where, tail = text.partition("\nwhere")
     from_ = "using" if _DELETE.search(head) else "from"
     return f"{head}\n{from_} {rows}{where}{tail}"
