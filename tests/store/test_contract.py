@@ -453,6 +453,11 @@ class TestSettling:
         assert ask.plan().added == 1
         assert states(ask) == ["succeeded", "queued"]
 
+    def test_a_wake_that_stays_as_it_was_is_no_news_for_planners(self, ask: Asking):
+        run = started(ask)
+
+        assert ask.settle((run, ask.outcome())).next_wake is None
+
     def test_a_run_whose_specification_cannot_be_read_any_more_is_closed(self, ask: Asking):
         run = started(ask, max_retries=5)
         write(ask, "update specifications set body = 'x'")

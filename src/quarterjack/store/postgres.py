@@ -340,7 +340,8 @@ def _is_news(verb: str, result: Any) -> bool:
     if isinstance(result, Planned):
         return result.added > 0 or result.stops
     if isinstance(result, Settled):
-        return result.next_wake is not None
+        is_open = any(run.finished_at is None for run in result.settled)  # it is tried again
+        return result.next_wake is not None or is_open
     if isinstance(result, Rescued):
         return bool(result.lost)
     return verb not in _UNSEEN

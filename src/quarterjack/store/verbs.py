@@ -52,8 +52,6 @@ from quarterjack.store.values import (
 from quarterjack.telemetry.events import of_claims
 from quarterjack.times.instants import MILLISECOND
 
-ANY_PRIORITY = 2**62
-"""Higher than any that a schedule may have."""
 HELD_BY_OTHERS = 10 * MILLISECOND
 """So long after, what another node decides just now is looked at again."""
 
@@ -130,13 +128,8 @@ def _levels(queues: Sequence[str]) -> Steps[list[tuple[int, str]]]:
     """The priorities that wait in each queue, the highest first."""
     levels = []
     for queue in queues:
-        below = ANY_PRIORITY
-        while True:
-            ((priority,),) = yield Ask("top_priority", (queue, below))
-            if priority is None:
-                break
-            levels.append((priority, queue))
-            below = priority
+        rows = yield Ask("waiting_priorities", (queue,))
+        levels += [(priority, queue) for (priority,) in rows]
     return sorted(levels, key=lambda level: -level[0])
 
 
@@ -274,7 +267,9 @@ def _settle(
     held = yield from read_held_heads({run.scope for run, _ in outcomes})
     decided = decide(ended, schedules, gates, held, now)
     is_notable = yield from carry_out_settlements(decided, schedules, now)
-    wakes = [each.schedule.wake_at for each in decided.settlements]
+    # A wake that is as it was before is known to whoever plans.
+    last = {each.schedule.id: each.schedule.wake_at for each in decided.settlements}
+    wakes = [wake for owner, wake in last.items() if wake != schedules[owner].wake_at]
     woken = bool(decided.abandoned) or any(each.wakes for each in decided.settlements)
     next_wake = min((wake for wake in wakes if wake is not None), default=None)
     runs = [*(each.run for each in decided.settlements), *decided.abandoned]
