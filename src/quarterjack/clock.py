@@ -41,8 +41,9 @@ def host_and_pid() -> tuple[str, int]:
     return socket.gethostname(), os.getpid()
 
 
-def is_running(host: str, pid: int) -> bool:
-    """Is there such a process? Of other hosts nobody here can tell: there is none."""
+def is_running(host: str, pid: int, since: int) -> bool:
+    """Is there such a process, since then at least? A number is given again to others. Of other
+    hosts nobody here can tell: there is none."""
     if host != socket.gethostname():
         return False
     try:
@@ -50,8 +51,19 @@ def is_running(host: str, pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
-    return True
+        pass
+    return _began_at(pid) <= since
+
+
+def _began_at(pid: int) -> int:
+    """When a process began, where that can be told; else long ago."""
+    try:
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
+        since_boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+    except (OSError, IndexError, AttributeError):
+        return 0
+    age = since_boot - int(ticks) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+    return time.time_ns() // 1000 - age
 
 
 def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

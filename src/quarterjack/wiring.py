@@ -122,10 +122,12 @@ async def _up(
         # The door first: a start that cannot succeed changes nothing.
         async with await _served(host, port, node) as server:
             here = present(declaration, manner, store.now())
-            await _waited_for(partial(store.register, here), told_to_stop)
+            register = lambda: store.register(here._replace(seen_at=store.now()))  # noqa: E731
+            await _waited_for(register, told_to_stop)
             if plans:
-                node.add(Keeper(store, declaration))
-                await _declared(store, declaration, told_to_stop)
+                keeper = Keeper(store, declaration)
+                node.add(keeper)
+                keeper.waits = await _declared(store, declaration, told_to_stop)
             told_to_stop.then(node.stop)
             address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
             place = without_secrets(database)
@@ -134,11 +136,11 @@ async def _up(
             gc.freeze()  # what was loaded to start with lives as long as we do
             if await node.run():
                 problem = Conflict(_UNSETTLED)
-            with suppress(StoreError):  # else its beats end, or its process
-                await store.unregister(worker)
     except StoreUnusable as error:
         problem = error
     finally:
+        with suppress(StoreError):  # else its beats end, or its process
+            await store.unregister(worker)
         await store.close()
     log.info("stopped")
     await _leave(problem)
@@ -152,10 +154,11 @@ def present(declaration: Declaration, manner: Manner, now: int) -> Present:
     return Present(name, host, pid, *kind, __version__, manner.zone_data, *said, now, now)
 
 
-async def _declared(store: Store, declaration: Declaration, told_to_stop: _Stop) -> None:
-    """What the file says holds, and what a crash left behind goes on."""
-    await _waited_for(lambda: apply(store, declaration, store.now()), told_to_stop)
+async def _declared(store: Store, declaration: Declaration, told_to_stop: _Stop) -> bool:
+    """What the file says holds, and what a crash left behind goes on. Has the file to wait?"""
+    applied = await _waited_for(lambda: apply(store, declaration, store.now()), told_to_stop)
     await _waited_for(lambda: recover(store, declaration.limits, store.now()), told_to_stop)
+    return applied is not None and applied.is_refused
 
 
 async def _leave(problem: QuarterjackError | None) -> None:

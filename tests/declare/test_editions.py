@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from quarterjack.clock import host_and_pid
+from quarterjack.clock import host_and_pid, is_running
 from quarterjack.declare.applying import apply
 from quarterjack.declare.declaration import Declaration, read_declaration
 from quarterjack.declare.editions import Editions, edition_of
@@ -44,8 +45,8 @@ def node(
     """One that lives, for as long as these tests do."""
     edition = "none" if declaration is None else edition_of(declaration)
     kind = (True, True, "1.0", "2026a", "default", edition)
-    now = ask.store.now()
-    return Present(name, *host_and_pid(), *kind, now, now)._replace(**words)
+    since, now = time.time_ns() // 1000, ask.store.now()
+    return Present(name, *host_and_pid(), *kind, since, now)._replace(**words)
 
 
 def keys(ask: Asking) -> list[str]:
@@ -86,6 +87,24 @@ class TestAnOlderEdition:
 
         assert keys(ask) == ["a"], "now it is the old one that is the last"
 
+    def test_waits_and_is_applied_when_the_later_one_has_left(
+        self, ask: Asking, said: Callable[[str], Declaration]
+    ):
+        """As in a roll-out that starts new nodes before it stops the old ones."""
+        start(ask, said(OLD), "n1")
+        start(ask, said(NEW), "n2")
+        ask(ask.store.unregister("n1"))
+        ask(ask.store.register(node("n3", ask, said(OLD))))
+        keeper = Keeper(ask.store, said(OLD))
+        keeper.waits = ask(apply(ask.store, said(OLD), ask.now)).is_refused
+
+        ask(keeper.step(ask.now))
+        while_it_is_there = keys(ask)
+        ask(ask.store.unregister("n2"))
+        ask(keeper.step(ask.now))
+
+        assert (while_it_is_there, keys(ask), keeper.waits) == (["b"], ["a"], False)
+
     def test_puts_nothing_back_that_a_later_one_has_removed(
         self, ask: Asking, said: Callable[[str], Declaration]
     ):
@@ -122,15 +141,15 @@ def pid_of_nobody() -> int:
 
 class TestNodes:
     def test_are_seen_until_they_leave_or_die(self, ask: Asking):
-        ask(ask.store.register(node("n1", ask, started_at=1)))
+        ask(ask.store.register(node("n1", ask)))
         for name in ("n2", "n3"):
-            ask(ask.store.register(node(name, ask, started_at=2)))
+            ask(ask.store.register(node(name, ask)))
         long_ago = ask.store.now() - 21 * SECOND
         query(
             ask, f"update nodes set seen_at = {long_ago}, pid = {pid_of_nobody()} where name > 'n1'"
         )
         assert [each.name for each in ask.reads.nodes()] == ["n1"]
-        ask(ask.store.register(node("n4", ask, started_at=3)))
+        ask(ask.store.register(node("n4", ask)))
         ask(ask.store.unregister("n4"))
 
         assert [each.name for each in ask.reads.nodes()] == ["n1"]
@@ -140,7 +159,25 @@ class TestNodes:
         ask(ask.store.register(node("n1", ask)))
 
         with pytest.raises(Conflict, match="another node is called n1 already; start it again"):
-            ask(ask.store.register(node("n1", ask)))
+            ask(ask.store.register(node("n1", ask, started_at=1)))
+
+    @pytest.mark.fault("F18")
+    def test_may_register_again_if_nobody_told_them_that_it_was_done(self, ask: Asking):
+        here = node("n1", ask)
+        ask(ask.store.register(here))
+
+        ask(ask.store.register(here._replace(seen_at=here.seen_at + 1)))
+
+        assert [each.name for each in ask.reads.nodes()] == ["n1"]
+
+    def test_whose_number_another_process_has_by_now_are_dead(self):
+        """As after a restart in a container, where the only process is always the first."""
+        host, pid = host_and_pid()
+        now = time.time_ns() // 1000
+
+        assert is_running(host, pid, now)
+        assert not is_running(host, pid, now - 3600 * SECOND)
+        assert not is_running("elsewhere", pid, now)
 
     @pytest.mark.fault("F66")
     def test_of_cloned_machines_have_names_of_their_own(self, monkeypatch: pytest.MonkeyPatch):

@@ -290,7 +290,10 @@ class TestMisbehavingWork:
         assert house.states() == ["succeeded"]
 
     @pytest.mark.fault("F65")
-    def test_one_that_claims_its_own_lost_run_stops_the_attempt_that_was_lost(self, house: House):
+    @pytest.mark.parametrize("lost", [1, 2], ids=["the last", "one before the last"])
+    def test_one_that_claims_its_own_lost_run_stops_the_attempt_that_was_lost(
+        self, house: House, lost: int
+    ):
         """Renewals do not come through, though claims do: another process finds it lost."""
         house.add(every="1h")
         stopped: list[int] = []
@@ -306,12 +309,14 @@ class TestMisbehavingWork:
         house.go("09:00")
         del house.processes["renewer w1"]
         connection = house.store._walker._connection
-        connection.execute("update runs set state = 'queued', worker = null, lease_until = null")
+        connection.execute(
+            f"update runs set state = 'queued', attempt = {lost}, worker = null, lease_until = null"
+        )
         house.hint("worker")
         house.go("09:00:10")
 
         assert stopped == [1]
-        assert set(house.workers["w1"].running) == {("1-0", 2)}
+        assert set(house.workers["w1"].running) == {("1-0", lost + 1)}
         house.go("09:30")
         assert house.states() == ["succeeded"]
 

@@ -100,9 +100,9 @@ def free_port() -> int:
 
 
 @cache
-def server() -> Server:
+def server(fsync: str = "off") -> Server:
     """The one that the tests of this process share. No power is cut before it: what it has told the
     operating system is safe, whoever is killed."""
-    made = Server(fsync="off")
+    made = Server(fsync=fsync)
     atexit.register(made.close)
     return made

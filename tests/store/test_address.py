@@ -17,6 +17,8 @@ from quarterjack.store.postgres_link import address_of
         ("postgresql://ada:s3c@ret@db/app", "postgresql://db/app"),
         ("postgresql://ada:s3c?ret@db/app", "postgresql://db/app"),
         ("postgresql://db/app?user=ada&password=s3cret", "postgresql://db/app"),
+        ("postgresql://db/app?password=s3@cret", "postgresql://db/app"),
+        ("postgresql://ada:p@db/app?user=x@y&password=hu@nter2", "postgresql://db/app"),
         ("postgresql://ada@one:5432,two:5433/app", "postgresql://one:5432,two:5433/app"),
     ],
 )

@@ -51,7 +51,7 @@ async def apply(
         live = [node for node in declared.nodes if store.is_alive(node)]
         if (later := _later(editions, edition, live)) is not None:
             _tell_older(declaration, later)
-            return _NOTHING
+            return _NOTHING._replace(is_refused=True)
         wanted = difference(declaration, now, stored, only_missing=only_missing)
         if only_missing:
             return wanted
@@ -69,7 +69,7 @@ def _later(editions: Editions, edition: str, live: Sequence[Present]) -> Present
 
 def _tell_older(declaration: Declaration, later: Present) -> None:
     what = f'{declaration.path} is an older edition of "{declaration.settings.name}"'
-    remedy = "to go back to it, start that node with it, too"
+    remedy = "it is applied as soon as no later one is there"
     log.warning("not applied: %s than that of node %s; %s", what, later.name, remedy)
 
 

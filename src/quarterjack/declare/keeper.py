@@ -1,4 +1,5 @@
-"""Keeper: a declared schedule whose row was removed from outside is made anew, from now on."""
+"""Keeper: a declared schedule whose row was removed from outside is made anew, from now on; and a
+declaration that had to wait for nodes with a later one is applied when they are gone."""
 
 from __future__ import annotations
 
@@ -16,8 +17,12 @@ class Keeper:
         self._store = store
         self._declaration = declaration
         self._expected: int | None = None
+        self.waits = False
+        """It was refused when we started, and not before others were."""
 
     async def step(self, now: int) -> int:
+        if self.waits:
+            self.waits = (await apply(self._store, self._declaration, now)).is_refused
         owner = self._declaration.settings.name
         count = await self._store.count_owned(owner)
         if count != self._expected:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from quarterjack.engine.loop import Hint
 from quarterjack.store.contract import Store
+from quarterjack.store.nodes import CLOCKS_APART
 from quarterjack.telemetry.logs import log, told
 from quarterjack.times.instants import SECOND
-
-SKEW = SECOND
 
 
 class Heart:
@@ -34,7 +33,10 @@ class Heart:
     def _tell_skew(self, ahead: int) -> None:
         """Once, and again if it changes: the clock of the database decides, but logs and people go
         by that of the host."""
-        if abs(ahead - self._told) > SKEW:
+        if abs(ahead - self._told) > CLOCKS_APART:
             self._told = ahead
+            if abs(ahead) <= CLOCKS_APART:
+                log.info("the clock of this host is the database's again")
+                return
             seconds = f"{ahead / SECOND:+.1f}"
             log.warning("the clock of this host is not the database's %s", told(seconds=seconds))

@@ -16,7 +16,7 @@ from quarterjack.engine.executor import Attempting, Cause, Executor, Ticking
 from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
-from quarterjack.rules import Ending, Outcome
+from quarterjack.rules import Ending, Outcome, Run
 from quarterjack.store.contract import Store
 from quarterjack.store.values import Claim, Claimed
 from quarterjack.targets.call import Target
@@ -196,15 +196,19 @@ class Worker:
 
     def _start(self, claim: Claim) -> None:
         attempt = claim.run.attempt
-        older = self.running.get((claim.run.id, attempt - 1)) if attempt > 1 else None
-        if older is not None:  # it was lost, and no renewal has told so yet
-            self._executor.stop(older, Cause.FENCED)
-        attempting = self._executor.start(claim, [] if older is None else [older.task])
+        older = self._older(claim.run) if attempt > 1 else []
+        for each in older:  # they were lost, and no renewal has told so yet
+            self._executor.stop(each, Cause.FENCED)
+        attempting = self._executor.start(claim, [each.task for each in older])
         self.running[attempting.key] = attempting
         failpoint("launch.after")
         if log.isEnabledFor(logging.INFO):
             facts = told(run=attempting.key[0], schedule=claim.key, attempt=attempt)
             log.info("started %s", facts)
+
+    def _older(self, run: Run) -> list[Attempting]:
+        """Attempts of the same run that still run here."""
+        return [each for (run_id, _), each in self.running.items() if run_id == run.id]
 
     def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
         self.running.pop(attempting.key, None)

@@ -27,5 +27,7 @@ def without_secrets(url: str) -> str:
     'postgresql://db:5433/app'
     """
     scheme, separator, rest = url.partition("://")
-    place, _, _ = rest.rpartition("@")[2].partition("?")
-    return f"{scheme}{separator}{place}"
+    said, _, _ = rest.partition("?")
+    if "@" not in said and "/" not in said:  # a password with a question mark, not yet escaped
+        said, _, _ = rest.rpartition("@")[2].partition("?")
+    return f"{scheme}{separator}{said.rpartition('@')[2]}"

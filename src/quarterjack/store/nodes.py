@@ -13,6 +13,8 @@ from quarterjack.store.steps import Ask, Many, Steps
 from quarterjack.store.values import Present
 from quarterjack.times.instants import SECOND
 
+CLOCKS_APART = SECOND
+"""A host whose clock differs by more is told of."""
 LIVES_FOR = 20 * SECOND
 """After its last beat; more than three of them may be lost."""
 
@@ -23,11 +25,13 @@ def is_seen(node: Present, now: int) -> bool:
 
 
 def is_on_this_host(node: Present) -> bool:
-    return is_running(node.host, node.pid)
+    return is_running(node.host, node.pid, node.started_at)
 
 
 def register(node: Present, is_alive: Callable[[Present], bool]) -> Steps[None]:
     others = yield from read_nodes()
+    if any(_is_one(other, node) for other in others):
+        return  # it was told to us that the connection was lost, and yet it was done
     if any(other.name == node.name for other in others):
         remedy = "start it again, which gives it another one"
         raise Conflict(f"another node is called {node.name} already; {remedy}")
@@ -35,6 +39,11 @@ def register(node: Present, is_alive: Callable[[Present], bool]) -> Steps[None]:
     if gone:
         yield Many("forget_node", gone)
     yield Many("add_node", [node])
+
+
+def _is_one(one: Present, other: Present) -> bool:
+    identities = [(node.name, node.host, node.pid, node.started_at) for node in (one, other)]
+    return identities[0] == identities[1]
 
 
 def unregister(name: str) -> Steps[None]:

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from quarterjack.store.findings import SHOWN, Finding, Level, judged, some
 from quarterjack.store.looking import Look
+from quarterjack.store.nodes import CLOCKS_APART
 from quarterjack.store.steps import Row
 from quarterjack.times.instants import MINUTE, SECOND, to_text
 
 LONG_OPEN = 5 * MINUTE
-CLOCKS_APART = SECOND
 DEAD_ROWS = 10_000
 """Fewer are never worth a word."""
 _PRIVILEGES = ("select", "insert", "update", "delete")

@@ -58,7 +58,9 @@ def dump(address: Address, made: Path) -> None:
         )
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())
-        remedy = "use the owner of the tables, or a user with the role pg_read_all_data"
+        remedy = "look at what it says, and try again"
+        if "permission denied" in said:
+            remedy = "use the owner of the tables, or a user with the role pg_read_all_data"
         raise Conflict(f"backup of {address}: pg_dump failed ({said}); {remedy}")
 
 

@@ -79,19 +79,28 @@ class Link:
         if self._failures:
             await asyncio.sleep(self._pause())
         self._failures += 1
-        self._made = await self._connected(STATEMENTS_KEPT)
-        # Asked without preparing anything: what another has prepared before us, on a connection
-        # that we share, may have the same name. The answer is how many rows there are.
-        pid = self._made.get_server_pid()
-        found = await self._made.execute(f"select where pg_backend_pid() = {pid}")
-        self.is_pooled = found != "SELECT 1"
-        if self.is_pooled:  # what one connection has prepared, another does not know
-            await self._made.close()
-            self._made = await self._connected(0)
-        if self._on_made is not None:
-            await self._on_made(self._made)
+        self._made = await self._ready()
         self._failures = 0
         return self._made
+
+    async def _ready(self) -> asyncpg.Connection:
+        """Whole, or not at all: nobody may find one that was not told all it has to know."""
+        made = await self._connected(STATEMENTS_KEPT)
+        try:
+            # Asked without preparing anything: what another has prepared before us, on a connection
+            # that we share, may have the same name. The answer is how many rows there are.
+            pid = made.get_server_pid()
+            found = await made.execute(f"select where pg_backend_pid() = {pid}")
+            self.is_pooled = found != "SELECT 1"
+            if self.is_pooled:  # what one connection has prepared, another does not know
+                await made.close()
+                made = await self._connected(0)
+            if self._on_made is not None:
+                await self._on_made(made)
+        except BaseException:
+            made.terminate()
+            raise
+        return made
 
     async def _connected(self, kept: int) -> asyncpg.Connection:
         return await asyncpg.connect(

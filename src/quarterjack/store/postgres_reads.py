@@ -47,8 +47,9 @@ class Looker:
         """At one moment of the database."""
         self._loop.run_until_complete(self._read(operation))
 
-    def is_alive(self, node: Present) -> bool:
-        return is_seen(node, self._loop.run_until_complete(self._now()))
+    def alive(self, nodes: Sequence[Present]) -> list[Present]:
+        now = self._loop.run_until_complete(self._now())
+        return [node for node in nodes if is_seen(node, now)]
 
     def ask(self, statement: str, *values: Any) -> Sequence[Row]:
         """The rows of one statement."""

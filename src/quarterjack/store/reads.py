@@ -46,13 +46,13 @@ class FoundRun(NamedTuple):
 
 class Looker(Protocol):
     def read(self, operation: Operation) -> None: ...
-    def is_alive(self, node: Present) -> bool: ...
+    def alive(self, nodes: Sequence[Present]) -> list[Present]: ...
     def close(self) -> None: ...
 
 
 class FileLooker(Walker):
-    def is_alive(self, node: Present) -> bool:
-        return is_on_this_host(node)
+    def alive(self, nodes: Sequence[Present]) -> list[Present]:
+        return [node for node in nodes if is_on_this_host(node)]
 
 
 def _looker(url: str, known: Specifications) -> Looker:
@@ -112,7 +112,7 @@ class Reads:
 
     def nodes(self) -> list[Present]:
         """Those that are there, the oldest first."""
-        return [node for node in self._do(read_nodes) if self._looker.is_alive(node)]
+        return self._looker.alive(self._do(read_nodes))
 
     def _do(self, steps: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation("read", lambda: steps(*values, **named))

@@ -144,6 +144,8 @@ class Difference(NamedTuple):
     removed: Sequence[int]
     noted: Mapping[str, str] = {}
     """Facts that are noted with it."""
+    is_refused: bool = False
+    """It is an older edition, and a node runs a later one."""
 
 
 class Declared(NamedTuple):

@@ -1,11 +1,15 @@
 -- A probe that ended long ago may be forgotten; one that was never planned is wrong.
-select gates.key
-from gates
-left join schedules on schedules.id = split_part(gates.probe, '-', 1)::bigint
-where
-    gates.probe is not null
-    and (
-        schedules.id is null
-        or split_part(gates.probe, '-', 2)::bigint >= schedules.planned_count
-    )
+with probes as (
+    select
+        key,
+        case when probe ~ '^[0-9]{1,18}-[0-9]{1,18}$' then split_part(probe, '-', 1)::bigint end as schedule_id,
+        case when probe ~ '^[0-9]{1,18}-[0-9]{1,18}$' then split_part(probe, '-', 2)::bigint end as number
+    from gates
+    where probe is not null
+)
+
+select probes.key
+from probes
+left join schedules on schedules.id = probes.schedule_id
+where schedules.id is null or probes.number >= schedules.planned_count
 limit $1
