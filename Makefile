@@ -90,10 +90,10 @@ bench-times: .venv-bench/ready  ## next fires beside cronsim, croniter, APSchedu
 bench-rules: .venv/ready  ## what it costs to plan and settle 10,000 schedules
 	@$(BIN)/python bench/rules.py
 
-bench-engine: .venv-bench/ready  ## the engine on this disk, beside bare SQLite and APScheduler
+bench-engine: .venv-bench/ready  ## the engine on SQLite and PostgreSQL, beside floors and others
 	@PYTHONPATH=tests .venv-bench/bin/python -m bench.engine $(ARGS)
 
-bench-scale: .venv/ready  ## a million schedules that rest, and a million old runs to forget
+bench-scale: .venv/ready  ## a million schedules that rest, on both, and old runs to forget
 	@PYTHONPATH=tests $(BIN)/python -m bench.scale $(ARGS)
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers

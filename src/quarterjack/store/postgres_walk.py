@@ -3,7 +3,6 @@ its rows travel as arrays, one for each column."""
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -26,28 +25,18 @@ _types: dict[str, list[str]] = {}
 async def walk(connection: asyncpg.Connection, steps: Steps[Any]) -> tuple[Any, int]:
     """What the steps come to, and how many statements that took."""
     rows: list[Any] | None = None
-    writing: asyncio.Task[None] | None = None
     statements = 0
-    try:
-        while True:
-            try:
-                step = steps.send(rows)  # type: ignore[arg-type]  # None starts it
-            except StopIteration as end:
-                return end.value, statements
-            finally:
-                if writing is not None:
-                    await writing
-                    writing = None
-            statements += 1
-            if isinstance(step, Many):
-                # What it says is handed over, and while it is written, the next one is made.
-                rows, writing = [], asyncio.create_task(_write(connection, step))
-                await asyncio.sleep(0)
-            else:
-                rows = await _ask(connection, step)
-    finally:
-        if writing is not None:  # we are told to stop: the connection is not free before it ends
-            await asyncio.wait([writing])
+    while True:
+        try:
+            step = steps.send(rows)  # type: ignore[arg-type]  # None starts it
+        except StopIteration as end:
+            return end.value, statements
+        statements += 1
+        if isinstance(step, Many):
+            await _write(connection, step)
+            rows = []
+        else:
+            rows = await _ask(connection, step)
 
 
 async def _write(connection: asyncpg.Connection, step: Many) -> None:
