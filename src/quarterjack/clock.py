@@ -58,11 +58,11 @@ def is_running(host: str, pid: int, since: int) -> bool:
 def _began_at(pid: int) -> int:
     """When a process began, where that can be told; else long ago."""
     try:
-        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
+        began = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
         since_boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     except (OSError, IndexError, AttributeError):
         return 0
-    age = since_boot - int(ticks) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+    age = since_boot - int(began) * 1_000_000 // os.sysconf("SC_CLK_TCK")
     return time.time_ns() // 1000 - age
 
 
