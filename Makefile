@@ -20,7 +20,6 @@ SEEDS ?= 200
 DAYS ?=
 
 # Whole worlds: they are lived without measuring coverage, which would take most of the time.
-WORLDS := tests/sim/test_campaign.py tests/sim/test_both_stores.py
 # What the simulation is to reach by itself.
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/rescuer.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
@@ -69,11 +68,11 @@ up: .venv/ready  ## start the example on SQLite; Ctrl-C ends it
 test: check .venv/pgbouncer  ## all checks, then all tests, with coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -q docs README.md
-	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal $(addprefix --ignore=,$(WORLDS))
+	@$(BIN)/coverage run -m pytest -q tests -n 2 --dist worksteal -m 'not unmeasured'
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --include='*/quarterjack/times/*,*/quarterjack/rules/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
-	@$(BIN)/pytest -q $(WORLDS) -n 2 --dist worksteal
+	@$(BIN)/pytest -q tests -n 2 --dist worksteal -m unmeasured
 
 check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/ruff format --check -q .

@@ -29,7 +29,7 @@ from quarterjack.store.shown import schedule_json
 from quarterjack.store.values import Audit, Stored
 from quarterjack.times.instants import HOUR, MINUTE, to_text
 from rules.world import at
-from store.stores import STORES
+from store.stores import HOUSES
 
 
 class Person:
@@ -74,7 +74,7 @@ def shown(house: House, schedule: Schedule) -> dict[str, Any]:
     return schedule_json(Found(stored, None, None))
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=HOUSES)
 def house(request: pytest.FixtureRequest) -> Iterator[House]:
     house = House(on=request.param)
     yield house

@@ -20,12 +20,12 @@ from quarterjack.engine import planner
 from quarterjack.rules import AS_A_SETTING, Limits, Status
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
 from rules.world import at
-from store.stores import STORES, new
+from store.stores import HOUSES, new
 
 AGENT: Limits = AS_A_SETTING["agent"]["limits"]
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=HOUSES)
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., House]]:
     made: list[House] = []
 

@@ -15,10 +15,10 @@ from quarterjack.errors import Conflict, InvalidSpecification, WrongState
 from quarterjack.rules import AS_A_SETTING, Limits, Status
 from quarterjack.times.instants import HOUR, MINUTE, SECOND
 from rules.world import at
-from store.stores import STORES, new
+from store.stores import HOUSES, new
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=HOUSES)
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., House]]:
     made: list[House] = []
 

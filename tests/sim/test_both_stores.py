@@ -11,6 +11,7 @@ from quarterjack.store.steps import sql
 from sim.both_stores import compared
 from store.server import server
 
+pytestmark = pytest.mark.unmeasured
 SEEDS = (15, 17)
 
 

@@ -10,6 +10,7 @@ import pytest
 from sim.campaign import WEEK, Verdict, found_by, judged, replay
 from sim.planted import BUGS
 
+pytestmark = pytest.mark.unmeasured
 WEEKS = range(1, 41)
 WHOLE = range(1, 7)
 """Worlds as `make sim` lives them: most of a year, or a dense day."""

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
+import pytest
+
 from quarterjack import rules
 from quarterjack.rules import Limits, Run, Schedule, read_specification
 from quarterjack.store.contract import Store
@@ -42,6 +44,8 @@ async def postgres_at(url: str, clock: SetClock) -> Store:
 
 
 STORES = {"SQLite": sqlite, "PostgreSQL": postgres}
+HOUSES = ["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.unmeasured)]
+"""What is lived on both for hours of their clock."""
 
 
 class Asking:
