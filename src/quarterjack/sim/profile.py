@@ -16,7 +16,7 @@ _CROWDED: dict[str, Any] = {
     "hosts": 1,
     "is_apart": False,
     "schedules": 50,
-    "a_day": 72_000,
+    "a_day": 66_000,
     "latency": 0,
     "lease": 60 * SECOND,
     "seats": 60,
