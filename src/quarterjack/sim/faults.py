@@ -49,7 +49,7 @@ _WEIGHTS = {
     Fault.SLOW: 30,
     Fault.STOPPED: 12,
     Fault.AWAY: 8,
-    Fault.PARTLY: 12,
+    Fault.PARTLY: 8,
     Fault.FULL: 4,
     Fault.CLOCK: 3,
     Fault.STROBE: 1,
@@ -204,7 +204,7 @@ class Faults:
             lease = self._world.profile.lease
             chosen = [verbs for verbs in _APART if self._random.random() < 0.5]
             verbs = frozenset(verb for verbs in chosen for verb in verbs)
-            self._cuts[host.place] = Cut(verbs, self._span(lease, 5 * lease))
+            self._cuts[host.place] = Cut(verbs, self._span(lease, 2 * lease))
 
     def _is_cut(self, cut: Cut, place: Place, verb: str) -> bool:
         now = self._world.loop.instant

@@ -16,7 +16,7 @@ _CROWDED: dict[str, Any] = {
     "hosts": 1,
     "is_apart": False,
     "schedules": 50,
-    "a_day": 66_000,
+    "a_day": 70_000,
     "latency": 0,
     "lease": 60 * SECOND,
     "seats": 60,
@@ -78,7 +78,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         hosts=hosts,
         schedules=random.randint(20 if is_long else 5, 50),
         a_day=a_day if days is None else 150,
-        faults_every=int(length * DAY / (200 if is_long else 50) / roughness),
+        faults_every=int(length * DAY / (150 if is_long else 50) / roughness),
         people_every=int(length * DAY / random.uniform(100, 300)),
         hints_kept=random.choice([0, 0.02, 0.02, 0.1]),
         latency=random.choice([0, 0, 0, 0, 0, 5_000, 100_000]) // hosts,
@@ -88,7 +88,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         seats=random.choice([3, 30, 30, 60]),
         is_apart=hosts > 1 and random.random() < 0.5,
     )
-    is_crowded = is_dense and days is None and random.random() < 0.56
+    is_crowded = is_dense and days is None and random.random() < 0.5
     return profile._replace(**_CROWDED) if is_crowded else profile
 
 
