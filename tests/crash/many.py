@@ -123,6 +123,7 @@ def harmed_at_random(
         harm(house, chance)
         while len(house.alive()) < 3:
             house.start()
+    wait_for_more(house, 3)
     return house.finish()
 
 

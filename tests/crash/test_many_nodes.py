@@ -157,6 +157,7 @@ def test_five_nodes_join_at_once_and_four_leave_at_once(house: ManyNodes):
     for node in joining:
         os.kill(node.pid, signal.SIGKILL)
     killed_at = time.time_ns() // 1000
+    wait_for_more(house, 1)
 
     judged = house.finish()
 
