@@ -24,7 +24,7 @@ def test_a_week_is_the_same_on_both_stores(seed: int):
 
 
 PLANTED = {
-    "who is claimed first": ("ready_runs", "ready_at, schedule_id", "ready_at, schedule_id desc"),
+    "who is claimed first": ("claim_runs", "ready_at, schedule_id", "ready_at, schedule_id desc"),
     "what a day came to": ("roll_up", "count(started_at)", "count(started_at) + 1"),
 }
 """Differences between the stores: a statement, and what stands in it instead of what. Nobody who

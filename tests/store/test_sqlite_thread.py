@@ -345,7 +345,7 @@ class TestTheNumberOfStatements:
         assert steps == PER_BATCH
 
 
-NO_TABLES = ("SCAN json_each", "SCAN wanted", "SCAN priorities", "SCAN (subquery")
+NO_TABLES = ("SCAN json_each", "SCAN wanted", "SCAN levels", "SCAN (subquery")
 
 
 def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):

@@ -101,9 +101,18 @@ def _put_runs(runs: Iterable[Run]) -> Steps[None]:
 
 
 def skip_orphans(runs: Sequence[Run], now: int) -> Steps[None]:
-    """Runs whose schedule somebody removed from outside never start."""
+    """Runs that were claimed, and whose schedule somebody removed from outside, never start."""
     yield from _put_runs(
-        run._replace(state=State.SKIPPED, reason=Reason.DELETED, finished_at=now) for run in runs
+        run._replace(
+            state=State.SKIPPED,
+            reason=Reason.DELETED,
+            attempt=run.attempt - 1,
+            worker=None,
+            started_at=None,
+            lease_until=None,
+            finished_at=now,
+        )
+        for run in runs
     )
 
 

@@ -108,19 +108,6 @@ def _state_of(schedule: Schedule) -> Row:
 
 
 def run_of(row: Row) -> Run:
-    return Run._make(_run_values(row))
-
-
-def claimed_run_of(row: Row, worker: str, now: int, lease_until: int) -> Run:
-    """As it is from now on; that of its caller stands behind its own columns."""
-    values = _run_values(row)
-    values[10] = State.RUNNING
-    values[15] += 1
-    values[18:21] = worker, now, lease_until
-    return Run._make(values)
-
-
-def _run_values(row: Row) -> list[Any]:
     values = list(row[:_RUN])
     # A word that we do not know is a newer program's: nothing is decided by it.
     values[2] = _KIND.get(values[2], Kind.MANUAL)
@@ -130,7 +117,7 @@ def _run_values(row: Row) -> list[Any]:
     values[22] = _REASON.get(values[22])
     if values[24] is not None:
         values[24] = json.loads(values[24])
-    return values
+    return Run._make(values)
 
 
 def run_row(run: Run) -> Row:

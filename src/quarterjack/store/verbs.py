@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from operator import itemgetter
 
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import (
@@ -29,7 +30,6 @@ from quarterjack.store.facts import (
 )
 from quarterjack.store.rows import (
     CALLER,
-    claimed_run_of,
     from_json,
     planning_row,
     reason_of,
@@ -106,50 +106,48 @@ def claim_runs(
     now: int,
 ) -> Steps[Claimed]:
     found: list[Row] = []
-    next_ready: list[int] = []
-    for priority, queue in (yield from _levels(queues)):
-        room = seats - len(found)
-        if room > 0:
-            rows = yield Ask("ready_runs", (queue, priority, now, room))
-            found += rows
-            started = [(row[15] + 1, worker, now, lease_until, row[0], row[1]) for row in rows]
-            if started:
-                yield Many("start_runs", started)
-        ((instant,),) = yield Ask("next_ready", (queue, priority))
-        next_ready += [] if instant is None else [instant]
-    claims = yield from _claims(found, specifications, worker, lease_until, now)
+    left: list[int | None] = []
+    for queue, level in (yield from _waiting(queues, now)):
+        priority, first, _ = level
+        room, taken = seats - len(found), 0
+        if room and first <= now:
+            rows = yield Ask("claim_runs", (worker, now, lease_until, queue, priority, room))
+            found += sorted(rows, key=_TURN)
+            taken = len(rows)
+        left.append(_left(level, now, is_full=taken == room, is_free=taken > 0))
+    claims = yield from _claims(found, specifications, now)
     yield from add_events(of_claims((claim.run for claim in claims), now))
     failpoint("claim.written")
-    earliest = min(next_ready, default=None)
-    return Claimed(claims, _unless_held(earliest, now, is_all=len(found) < seats))
+    return Claimed(claims, min((each for each in left if each is not None), default=None))
 
 
-def _levels(queues: Sequence[str]) -> Steps[list[tuple[int, str]]]:
-    """The priorities that wait in each queue, the highest first."""
+def _left(level: Row, now: int, *, is_full: bool, is_free: bool) -> int | None:
+    """When something of this priority is ready that was not claimed."""
+    _, first, later = level
+    if first > now or is_full:
+        return first  # type: ignore[no-any-return]
+    return later if is_free else now + HELD_BY_OTHERS
+
+
+_TURN = itemgetter(4, 0, 1)
+"""Of one priority, whoever is ready first; then by schedule and number."""
+
+
+def _waiting(queues: Sequence[str], now: int) -> Steps[list[tuple[str, Row]]]:
+    """What waits in each queue, of one priority each, the highest first."""
     levels = []
     for queue in queues:
-        rows = yield Ask("waiting_priorities", (queue,))
-        levels += [(priority, queue) for (priority,) in rows]
-    return sorted(levels, key=lambda level: -level[0])
+        rows = yield Ask("waiting_levels", (queue, now))
+        levels += [(queue, row) for row in rows]
+    return sorted(levels, key=lambda level: -level[1][0])
 
 
-def _claims(
-    rows: Sequence[Row], specifications: Specifications, worker: str, lease_until: int, now: int
-) -> Steps[list[Claim]]:
+def _claims(rows: Sequence[Row], specifications: Specifications, now: int) -> Steps[list[Claim]]:
     """The runs that are now the worker's own, and what it needs to know of them."""
-    yield from skip_orphans([run_of(row[:CALLER]) for row in rows if row[CALLER] is None], now)
+    yield from skip_orphans([run_of(row) for row in rows if row[CALLER] is None], now)
     rows = [row for row in rows if row[CALLER] is not None]
     found = yield from specifications.read({(row[0], row[8]): row[CALLER] for row in rows})
-    return [
-        Claim._make(
-            (
-                claimed_run_of(row, worker, now, lease_until),
-                found[row[0], row[8]],
-                *row[CALLER:],
-            )
-        )
-        for row in rows
-    ]
+    return [Claim._make((run_of(row), found[row[0], row[8]], *row[CALLER:])) for row in rows]
 
 
 def renew_leases(worker: str, held: Sequence[Run], lease_until: int) -> Steps[Leases]:

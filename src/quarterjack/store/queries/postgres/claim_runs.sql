@@ -1,0 +1,17 @@
+-- What is ready of one queue and priority, and nobody else takes, is the worker's from now on, in the
+-- order of the index; and what a worker needs to know of the schedules.
+with ready as (
+    select schedule_id, number
+    from runs
+    where state = 'queued' and queue = $4 and priority = $5 and ready_at <= $2
+    order by ready_at, schedule_id, number
+    limit $6
+    for update skip locked
+)
+
+update runs
+set state = 'running', attempt = attempt + 1, worker = $1, started_at = $2, lease_until = $3
+from ready
+left join schedules on schedules.id = ready.schedule_id
+where runs.schedule_id = ready.schedule_id and runs.number = ready.number
+returning runs.*, schedules.key, schedules.last_success_at, schedules.owner
