@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import asyncpg
@@ -122,14 +123,13 @@ def test_a_network_that_stutters_swallows_and_throws_out_leaves_nothing_stuck(
 
 @pytest.mark.fault("F20")
 def test_a_slow_database_loses_no_lease(house: ManyNodes, proxy: Proxy):
-    """Every statement takes half a second more than it should, and a transaction has several: a
-    renewal takes most of the 2 s that it may."""
+    """Every statement takes 2 s more than it should."""
     once = {"after": "2s", "command": house.work(12)}
     house.declare({"long": once}, lease="10s")
     house.up()
     house.up()
     wait_for(house.lines, 20, "it starts")
-    proxy.delay_seconds = 0.25  # there, and back
+    proxy.delay_seconds = 1  # there, and back
     wait_for(lambda: len(house.lines()) == 2, 30, "it ends")
     proxy.heal()
     wait_for(lambda: house.succeeded("long") == 1, 30, "and is settled")
@@ -191,7 +191,8 @@ def test_a_server_without_a_free_connection_is_waited_for(own: ManyNodes):
 
 @pytest.mark.fault("F23")
 def test_a_stranger_who_leaves_a_transaction_open_delays_nobody(house: ManyNodes):
-    """No dead row can be cleared away meanwhile."""
+    """No dead row can be cleared away meanwhile. What it costs is compared with what it was before,
+    for a machine may be slow."""
 
     async def idle() -> Any:
         connection = await asyncpg.connect(house.server.url)
@@ -199,20 +200,24 @@ def test_a_stranger_who_leaves_a_transaction_open_delays_nobody(house: ManyNodes
         await connection.fetchval("select txid_current()")
         return connection
 
+    for _ in range(3):
+        house.up()
+    wait_for_more(house, 8)
     loop = asyncio.new_event_loop()
     stranger = loop.run_until_complete(idle())
+    came_at = time.time_ns() // 1000
     try:
-        for _ in range(3):
-            house.up()
         wait_for_more(house, 8)
         judged = house.finish()
     finally:
         loop.run_until_complete(stranger.close())
         loop.close()
 
-    assert judged["steady: succeeded"] >= 8
+    assert judged["steady: succeeded"] >= 16
     starts = [line for line in house.lines() if line.what == "start" and line.key == "steady"]
-    assert sorted(line.wall - line.slot for line in starts)[len(starts) // 2] < SECOND
+    before = median(line.wall - line.slot for line in starts if line.slot < came_at)
+    after = median(line.wall - line.slot for line in starts if line.slot >= came_at)
+    assert after < 3 * before + SECOND
 
 
 @pytest.mark.fault("F17")
@@ -223,12 +228,13 @@ def test_a_failover_that_loses_the_last_transactions_plans_them_again(own: ManyN
         own.up()
     wait_for_more(own, 3)
     data, copy = own.server.folder / "data", own.server.folder / "copy"
+    steady = "from runs join schedules on id = schedule_id where key = 'steady'"
+    kept = {slot for (slot,) in own.query(f"select slot {steady} and finished_at is not null")}
     own.server.stop(signal.SIGINT)
     shutil.copytree(data, copy)
     if os.getuid() == 0:
         for path in (copy, *copy.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
-    copied_at = time.time_ns() // 1000
     own.server.start()
     wait_for_more(own, 3)
     own.server.stop(signal.SIGQUIT)
@@ -240,15 +246,15 @@ def test_a_failover_that_loses_the_last_transactions_plans_them_again(own: ManyN
     wait_for(own.has_caught_up, 60, "everything is caught up")
 
     assert all_alive(own)
-    query = "select slot from runs join schedules on id = schedule_id where key = 'steady'"
-    slots = sorted(slot for (slot,) in own.query(query))
+    slots = sorted(slot for (slot,) in own.query(f"select slot {steady}"))
     ((created, cursor),) = own.query(
         "select created_at, cursor from schedules where key = 'steady'"
     )
     assert slots == list(range(created + SECOND, cursor + 1, SECOND)), "none is left out"
     starts = [line for line in own.lines() if line.what == "start" and line.key == "steady"]
-    outside = [line.slot for line in starts if not copied_at - SECOND < line.slot < lost_at]
-    assert len(outside) == len(set(outside)), "only what was lost may run twice"
+    safe = [line.slot for line in starts if line.slot in kept or line.slot >= lost_at]
+    assert len(kept) >= 3
+    assert len(safe) == len(set(safe)), "only what was not settled in the copy may run twice"
 
 
 @pytest.mark.fault("F24")

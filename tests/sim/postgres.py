@@ -10,14 +10,12 @@ from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
 
-import asyncpg
-
 from quarterjack.errors import StoreError
 from quarterjack.sim.clock import SimulatedClock
 from quarterjack.store.contract import Store
-from quarterjack.store.postgres import STATEMENT_SECONDS, Walker
 from quarterjack.store.postgres_link import Link, address_of
 from quarterjack.store.postgres_schema import bring_up_to_date
+from quarterjack.store.postgres_turns import STATEMENT_SECONDS, Walker, settings
 from quarterjack.store.steps import Operation, Row, Steps
 
 P = ParamSpec("P")
@@ -50,10 +48,8 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         self.address = address_of(f"{url}?schema=world_{uuid4().hex[:12]}")
-        self.link = Link(
-            self.address, "world", STATEMENT_SECONDS, chance=lambda: 0.0, on_made=self._enter
-        )
         self.moment: Callable[[], int] = lambda: 0
+        self.link = WorldLink(self)
         self.troubles: list[str] = []
         """What went wrong that the world has not done to it."""
         self._beside = Beside()
@@ -88,12 +84,28 @@ class PostgresDatabase:
     async def _make(self) -> None:
         await bring_up_to_date(await self.link.connection(), self.address, allowed=True)
 
-    async def _enter(self, connection: asyncpg.Connection) -> None:
-        await connection.execute(f"set search_path = {self.address.schema}")
-
     async def _ask(self, text: str, *values: Any) -> list[Row]:
         connection = await self.link.connection()
         return [tuple(row) for row in await connection.fetch(text, *values)]
+
+
+class WorldLink(Link):
+    """The one of production, whose transactions know at which moment of the world they are."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        ours = settings(database.address, "normal")
+        super().__init__(
+            database.address, "world", STATEMENT_SECONDS, chance=lambda: 0.0, settings=ours
+        )
+        self._database = database
+
+    @property
+    def is_told_once(self) -> bool:
+        return False
+
+    @property
+    def begin(self) -> str:
+        return f"{super().begin}; set local world.moment = {self._database.moment()}"
 
 
 class BlockingStore(Store):
@@ -103,8 +115,7 @@ class BlockingStore(Store):
         super().__init__()
         self._database = database
         self._clock = clock
-        self._walker = Walker(database.link, database.address, self._known, "normal")
-        self._begin = self._walker._begin
+        self._walker = Walker(database.link, database.address, self._known)
 
     def now(self) -> int:
         return self._clock.now()
@@ -119,8 +130,6 @@ class BlockingStore(Store):
         """The database stays, for others are on it."""
 
     async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
-        moment = self._database.moment()
-        self._walker._begin = f"{self._begin}; set local world.moment = {moment}"
         operation = Operation(verb.__name__, partial(verb, *values, **named))
         self._database.carry_out(self._walker, operation)
         return operation.answer()  # type: ignore[no-any-return]

@@ -1,10 +1,5 @@
-"""The store on PostgreSQL: verbs are carried out in the order in which they are asked, on one
-connection; leases, the clock and hints have another, so that no long batch delays a renewal.
-
-Each verb is one transaction, but for those behind it that never wait for anybody: they share its
-commit. No lock is ever held while we wait for another verb's, or two nodes would stand in each
-other's way.
-"""
+"""The store on PostgreSQL: verbs have one connection; leases, the clock and hints have another, so
+that no long batch delays a renewal."""
 
 from __future__ import annotations
 
@@ -16,14 +11,12 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 import asyncpg
 
-from quarterjack.errors import StoreAway
-from quarterjack.failpoint import failpoint
 from quarterjack.store.contract import Store
 from quarterjack.store.migration import Migration
 from quarterjack.store.nodes import is_seen
-from quarterjack.store.postgres_link import Address, Link, advised, is_collision, is_lost, refusal
+from quarterjack.store.postgres_link import Address, Link, advised, refusal
 from quarterjack.store.postgres_schema import bring_up_to_date
-from quarterjack.store.postgres_walk import walk
+from quarterjack.store.postgres_turns import STATEMENT_SECONDS, Turns, Walker, settings
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Operation, Steps, sql
 from quarterjack.store.values import Beat, Planned, Present, Rescued, Settled
@@ -32,21 +25,12 @@ from quarterjack.times.instants import MILLISECOND, SECOND
 P = ParamSpec("P")
 T = TypeVar("T")
 
-LOCK_SECONDS = 5
-STATEMENT_SECONDS = 30
-STANDSTILL_SECONDS = 3
-"""A program that is frozen in the middle of a transaction loses it after so long."""
-HEART_SECONDS = 2
+HEART_SECONDS = 3
 """For what must not wait: leases and the clock."""
-COLLISIONS_MAX = 5
 SLOW_READING = 100 * MILLISECOND
 """A reading of the clock that took longer is believed only if there is no better one."""
 HINTS_APART_SECONDS = 0.05
 
-_NEVER_WAIT = frozenset(
-    {"claim_runs", "add_output", "look_at_leases", "take_notices", "read_fact", "read_run"}
-)
-"""They take what nobody holds, add what nobody else has, or only look."""
 _FOR_THE_HEART = frozenset({"renew_leases", "look_at_leases"})
 _UNSEEN = frozenset(
     {
@@ -63,133 +47,6 @@ class Clock(Protocol):
     def chance(self) -> float: ...
 
 
-class Walker:
-    """Walks operations on one link; a group is one transaction."""
-
-    def __init__(
-        self, link: Link, address: Address, known: Specifications, durability: str
-    ) -> None:
-        self.link = link
-        self._address = address
-        self._known = known
-        self._begin = _begin(address, durability)
-        self.statements = 0
-
-    async def run(self, group: Sequence[Operation]) -> None:
-        """Each operation gets its result or its error; what fails has changed nothing."""
-        error = None
-        for _ in range(COLLISIONS_MAX):
-            async with self.link.lock:
-                error = await self._tried(group)
-            if error is None or not is_collision(error):
-                break
-        if error is None:
-            return
-        if len(group) > 1 and not is_lost(error):  # whose fault it is, is told one by one
-            for operation in group:
-                await self.run([operation])
-            return
-        for operation in group:
-            operation.error = advised(error, self._address)
-
-    async def _tried(self, group: Sequence[Operation]) -> Exception | None:
-        try:
-            connection = await self.link.connection()
-        except Exception as error:
-            self.link.drop()
-            return error
-        news = []
-        try:
-            await connection.execute(self._begin)
-            for operation in group:
-                operation.result, count = await walk(connection, operation.begin())
-                self.statements += count
-                news.append(self._known.taken())
-            for operation in group:
-                failpoint(f"{operation.name}.committing")
-            if await connection.execute("commit") != "COMMIT":
-                return StoreAway(f"database {self._address}: what was written is undone")
-            for operation in group:
-                failpoint(f"{operation.name}.committed")
-        except Exception as error:
-            self._known.taken()  # it is undone, and must not be remembered
-            await self._undo(error)
-            return error
-        self._known.keep(news)
-        return None
-
-    async def _undo(self, error: Exception) -> None:
-        if is_lost(error):
-            self.link.drop()
-            return
-        try:
-            await (await self.link.connection()).execute("rollback")
-        except Exception:
-            self.link.drop()
-
-
-def _begin(address: Address, durability: str) -> str:
-    """What holds for a transaction is said in it: whoever stands between us and the database may
-    give us another connection for the next one. Everything that we ask is found by an index."""
-    settings = {
-        "search_path": address.schema,
-        "statement_timeout": f"'{STATEMENT_SECONDS}s'",
-        "lock_timeout": f"'{LOCK_SECONDS}s'",
-        "idle_in_transaction_session_timeout": f"'{STANDSTILL_SECONDS}s'",
-        "plan_cache_mode": "force_custom_plan",
-        "enable_hashjoin": "off",
-        "enable_mergejoin": "off",
-        "enable_seqscan": "off",
-        "jit": "off",
-    }
-    if durability == "normal":
-        settings["synchronous_commit"] = "off"
-    said = "; ".join(f"set local {name} = {value}" for name, value in settings.items())
-    return f"begin; {said}"
-
-
-class Turns:
-    """Operations wait for their turn, and are carried out in groups."""
-
-    def __init__(self, walker: Walker) -> None:
-        self._walker = walker
-        self._waiting: list[tuple[Operation, asyncio.Future[None]]] = []
-        self._working: asyncio.Task[None] | None = None
-
-    async def run(self, operation: Operation) -> Any:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((operation, done))
-        if self._working is None or self._working.done():
-            self._working = asyncio.create_task(self._work())
-        await done
-        return operation.answer()
-
-    async def _work(self) -> None:
-        while self._waiting:
-            group = self._next_group()
-            try:
-                await self._walker.run([operation for operation, _ in group])
-            except BaseException as error:  # whatever happens, those who wait are told
-                for operation, _ in group:
-                    operation.error = operation.error or error
-            for _, done in group:
-                if not done.done():
-                    done.set_result(None)
-
-    def _next_group(self) -> list[tuple[Operation, asyncio.Future[None]]]:
-        """With one at most that may have to wait for a lock."""
-        waiting = [operation.name not in _NEVER_WAIT for operation, _ in self._waiting]
-        end = next((i for i in range(1, len(waiting)) if sum(waiting[: i + 1]) > 1), len(waiting))
-        group, self._waiting = self._waiting[:end], self._waiting[end:]
-        return group
-
-    async def close(self) -> None:
-        """After what is under way."""
-        if self._working is not None:
-            await asyncio.wait([self._working])
-        await self._walker.link.close()
-
-
 class PostgresStore(Store):
     """One database, and any number of nodes on it."""
 
@@ -200,11 +57,13 @@ class PostgresStore(Store):
         self._address = address
         self._clock = clock
         self._channel = f"quarterjack_{address.schema}"
-        link = partial(Link, address, name, chance=clock.chance)
-        self._main = Walker(link(seconds=STATEMENT_SECONDS + 5), address, self._known, durability)
+        link = partial(
+            Link, address, name, chance=clock.chance, settings=settings(address, durability)
+        )
+        self._main = Walker(link(seconds=STATEMENT_SECONDS + 5), address, self._known)
         self._doing = Turns(self._main)
-        self._heart = link(seconds=HEART_SECONDS, on_made=self._listen)
-        heart = Walker(self._heart, address, Specifications(), durability)
+        self._heart = link(seconds=HEART_SECONDS, on_made=self._prepare)
+        heart = Walker(self._heart, address, Specifications())
         self._beating = Turns(heart)
         self._hint: Callable[[], None] = lambda: None
         self._offset: int | None = None
@@ -299,10 +158,11 @@ class PostgresStore(Store):
         finally:
             self._hint = lambda: None
 
-    async def _listen(self, connection: asyncpg.Connection) -> None:
+    async def _prepare(self, connection: asyncpg.Connection) -> None:
+        """It hears hints, and its first renewal takes no longer than the others."""
         if not self._heart.is_pooled:
-            await connection.execute(f"set search_path = {self._address.schema}")
             await connection.add_listener(self._channel, self._heard)
+            await connection.fetch(sql("renew_leases", "postgres"), 0, "", [], [], [])
 
     def _heard(self, connection: Any, pid: int, *_: object) -> None:
         if pid != connection.get_server_pid():

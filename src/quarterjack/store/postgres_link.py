@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -58,12 +58,14 @@ class Link:
         name: str,
         seconds: float,
         chance: Callable[[], float],
+        settings: Mapping[str, str] | None = None,
         on_made: Callable[[Any], Any] | None = None,
     ) -> None:
         self._address = address
         self._name = name
         self._seconds = seconds
         self._chance = chance
+        self._settings = settings or {}
         self._on_made = on_made
         self._made: asyncpg.Connection | None = None
         self._failures = 0
@@ -72,6 +74,20 @@ class Link:
         self.is_pooled = False
         """Somebody stands between us and the database, who gives us now this connection to it and
         now that."""
+
+    @property
+    def is_told_once(self) -> bool:
+        """A connection of our own knows what holds on it since it was made; behind a pooler the
+        next transaction may be on another one."""
+        return not self.is_pooled
+
+    @property
+    def begin(self) -> str:
+        """What a transaction begins with."""
+        return "begin" if self.is_told_once else f"begin; {self._said('set local')}"
+
+    def _said(self, verb: str) -> str:
+        return "; ".join(f"{verb} {name} = {value}" for name, value in self._settings.items())
 
     async def connection(self) -> asyncpg.Connection:
         if self._made is not None and not self._made.is_closed():
@@ -95,6 +111,8 @@ class Link:
             if self.is_pooled:  # what one connection has prepared, another does not know
                 await made.close()
                 made = await self._connected(0)
+            elif self._settings:
+                await made.execute(self._said("set"))
             if self._on_made is not None:
                 await self._on_made(made)
         except BaseException:

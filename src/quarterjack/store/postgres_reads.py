@@ -79,7 +79,7 @@ class Looker:
                 "begin isolation level repeatable read, read only;"
                 f" set local search_path = {self._address.schema}"
             )
-            operation.result, _ = await walk(connection, operation.begin())
+            operation.result = (await walk(connection, operation.begin())).value
             self._known.keep([self._known.taken()])
         except Exception as error:
             operation.error = advised(error, self._address)

@@ -1,12 +1,12 @@
 """Walking steps on PostgreSQL: each statement is one round trip, and a batch is one statement, for
-its rows travel as arrays, one for each column."""
+its rows travel as arrays, one for each column. Single rows of several tables travel together."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -15,6 +15,7 @@ from quarterjack.store.steps import Ask, Many, Row, Steps, sql
 _PLACE = re.compile(r"\$(\d+)")
 _VALUES = re.compile(r"^values \((.*?)\)", re.DOTALL | re.MULTILINE)
 _DELETE = re.compile(r"^delete ", re.MULTILINE)
+_TABLE = re.compile(r"^(?:insert into|update|delete from) (\w+)", re.MULTILINE)
 _AS_TEXT = {"int8", "bool"}
 """Arrays of these are handed over as text, for asyncpg looks at each value of an array for whether
 it is an array itself; only of strings it knows that they are not."""
@@ -22,33 +23,98 @@ _types: dict[str, list[str]] = {}
 """Of the values of a statement; they are the same in every database."""
 
 
-async def walk(connection: asyncpg.Connection, steps: Steps[Any]) -> tuple[Any, int]:
-    """What the steps come to, and how many statements that took."""
-    rows: list[Any] | None = None
-    statements = 0
+class Walked(NamedTuple):
+    value: Any
+    statements: int
+    rows: int
+    """How many were written or found."""
+
+
+async def walk(connection: asyncpg.Connection, steps: Steps[Any]) -> Walked:
+    """What the steps come to. What they write is sent when they ask for something, or at the
+    end."""
+    found: list[Any] | None = None
+    statements = rows = 0
+    writes: list[Many] = []
     while True:
         try:
-            step = steps.send(rows)  # type: ignore[arg-type]  # None starts it
+            step = steps.send(found)  # type: ignore[arg-type]  # None starts it
         except StopIteration as end:
-            return end.value, statements
-        statements += 1
+            statements += await _write(connection, writes)
+            return Walked(end.value, statements, rows)
         if isinstance(step, Many):
-            await _write(connection, step)
-            rows = []
+            writes.append(step)
+            rows += len(step.rows)
+            found = []
+            continue
+        statements += 1 + await _write(connection, writes)
+        writes = []
+        found = await _ask(connection, step)
+        rows += len(found)
+
+
+async def _write(connection: asyncpg.Connection, writes: Sequence[Many]) -> int:
+    """How many statements that took."""
+    groups = list(_together([write for write in writes if write.rows]))
+    for group in groups:
+        texts = tuple(sql(write.statement, "postgres") for write in group)
+        rows = group[0].rows
+        if len(rows) == 1:
+            values = [value for write in group for value in write.rows[0]]
+            await connection.fetch(joined(texts), *values)
         else:
-            rows = await _ask(connection, step)
+            (text,) = texts
+            if text not in _types:
+                _types[text] = await _types_of(connection, text)
+            await connection.fetch(*_batch(text, rows))
+    return len(groups)
 
 
-async def _write(connection: asyncpg.Connection, step: Many) -> None:
-    text = sql(step.statement, "postgres")
-    if not step.rows:
-        return
-    if len(step.rows) == 1:
-        await connection.fetch(text, *step.rows[0])
-        return
-    if text not in _types:
-        _types[text] = await _types_of(connection, text)
-    await connection.fetch(*_batch(text, step.rows))
+def _together(writes: Sequence[Many]) -> Iterator[list[Many]]:
+    """Single rows, as long as they are of different tables: what one statement does to a row
+    another part of it does not see."""
+    group: list[Many] = []
+    for write in writes:
+        tables = {_table_of(each.statement) for each in group}
+        is_single = all(len(each.rows) == 1 for each in (*group, write))
+        if group and (not is_single or _table_of(write.statement) in tables):
+            yield group
+            group = []
+        group.append(write)
+    if group:
+        yield group
+
+
+@cache
+def _table_of(statement: str) -> str:
+    found = _TABLE.search(sql(statement, "postgres"))
+    assert found is not None, f"{statement} writes nothing"
+    return found[1]
+
+
+@lru_cache(500)
+def joined(texts: Sequence[str]) -> str:
+    """Several statements as one, their values behind each other.
+
+    >>> print(joined(("insert into a\\nvalues ($1, $2)\\n", "update b\\nset c = $1\\n")))
+    with first as (
+    insert into a
+    values ($1, $2)
+    )
+    update b
+    set c = $3
+    """
+    parts, before = [], 0
+    for text in texts:
+        shift = before
+        parts.append(_PLACE.sub(lambda place: f"${int(place[1]) + shift}", text))  # noqa: B023
+        before += _count(text)
+    *others, last = parts
+    named = [f"{_ORDINALS[number]} as (\n{part})" for number, part in enumerate(others)]
+    return (f"with {', '.join(named)}\n" if named else "") + last
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 async def _ask(connection: asyncpg.Connection, step: Ask) -> list[Any]:
