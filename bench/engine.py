@@ -25,6 +25,7 @@ QUEUES = ("pgqueuer", "procrastinate")
 COUNT, SLOTS, FEWER_SLOTS = 10_000, 100_000, 2000
 """The fewer are for who would take minutes."""
 A_SECOND, SECONDS = 100, 20
+DEAD = 100_000
 QUEUED, CROWDS, SCHEDULES_OF_CROWDS = 40_000, (1, 2, 4), (1, 100)
 CROWD_LINES = [
     "runs/s",
@@ -171,6 +172,7 @@ def rows(kind: str) -> list[Row]:
             {OURS: idle},
             takes_long=True,
         ),
+        *([dead_rows()] if on_server else []),
         Row(
             "start",
             [Line(f"`quarterjack {command}` with {COUNT:,} stored: from exec to ready, s", "0.4")],
@@ -180,6 +182,12 @@ def rows(kind: str) -> list[Row]:
             },
         ),
     ]
+
+
+def dead_rows() -> Row:
+    of = f"a claim beside {DEAD:,} dead rows that a stranger keeps:"
+    lines = [Line(f"{of} p50, ms", digits=1), Line(f"{of} p99, ms", digits=1)]
+    return Row("dead", lines, {OURS: measure(ours.claims_beside_dead_rows, DEAD)})
 
 
 def the_queues() -> dict[str, Measure]:
@@ -280,7 +288,7 @@ def crowds(fresh: Fresh, schedules: int, rounds: int) -> Mapping[int, list[worke
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*(row.name for row in rows("sqlite")), "workers"]
+    names = [*(row.name for row in rows("postgres")), "workers"]
     parser.add_argument("--on", nargs="+", choices=list(FLOORS), default=list(FLOORS))
     parser.add_argument(
         "--only", nargs="+", metavar="ROW", default=names, help=f"{', '.join(names)}, or a prefix"

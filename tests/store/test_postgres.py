@@ -25,6 +25,7 @@ from quarterjack.store.postgres_walk import batch_of
 from quarterjack.store.steps import QUERIES, sql
 from quarterjack.store.values import NewSchedule
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
+from store.dead_rows import claims_beside_dead_rows
 from store.server import server
 from store.stores import new
 
@@ -608,6 +609,21 @@ def test_a_claim_reads_no_more_of_a_herd_than_it_takes(url: str, live: Any):
     (scan,) = [line for line in live(planned()) if "runs_queued" in line]
 
     assert "rows=5" in scan.partition("actual")[2]
+
+
+@pytest.mark.fault("F23")
+def test_a_claim_passes_thousands_of_dead_rows_that_a_stranger_keeps(url: str, live: Any):
+    """Compared with the same beside none: ten times as dear would be too dear."""
+
+    async def cost(dead: int) -> float:
+        async with stores(f"{url}{dead}", 1) as (store,):
+            await add(store, 1000)
+            await store.plan_due(store.now(), 1000, rules.plan)
+            address = address_of(f"{url}{dead}")
+            median, _ = await claims_beside_dead_rows(store, address, 1000, dead)
+            return median
+
+    assert live(cost(24_000)) < 10 * live(cost(0))
 
 
 def test_a_specification_reads_back_as_it_was(url: str, live: Any):
