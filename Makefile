@@ -19,7 +19,6 @@ COUNT ?= 100000
 SEEDS ?= 200
 DAYS ?=
 
-# Whole worlds: they are lived without measuring coverage, which would take most of the time.
 # What the simulation is to reach by itself.
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/rescuer.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
@@ -65,6 +64,8 @@ up: .venv/ready  ## start the example on SQLite; Ctrl-C ends it
 	fi
 	@touch $@
 
+# Whole worlds are lived and processes killed without measuring coverage, which would take most of the
+# time; four at once, for most of them wait.
 test: check .venv/pgbouncer  ## all checks, then all tests, with coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/coverage run -m pytest -q docs README.md
@@ -72,7 +73,7 @@ test: check .venv/pgbouncer  ## all checks, then all tests, with coverage
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report --include='*/quarterjack/times/*,*/quarterjack/rules/*' --fail-under=100
 	@$(BIN)/coverage report --fail-under=95
-	@$(BIN)/pytest -q tests -n 2 --dist worksteal -m unmeasured
+	@$(BIN)/pytest -q tests -n 4 --dist worksteal -m unmeasured
 
 check: .venv/ready  ## format, lint, types, imports, tidiness
 	@$(BIN)/ruff format --check -q .

@@ -13,6 +13,8 @@ import pytest
 
 from crash.harness import PLACES, House, is_alive, judge, killed_at, killed_at_random, wait_for
 
+pytestmark = pytest.mark.unmeasured
+
 FAULTS = {
     "plan.read": "F1",
     "plan.begun": "F1",

@@ -23,6 +23,8 @@ from crash.many import (
 )
 from quarterjack.times.instants import SECOND
 
+pytestmark = pytest.mark.unmeasured
+
 SKEWED = [sys.executable, str(Path(__file__).with_name("skewed.py"))]
 
 

@@ -23,6 +23,8 @@ from crash.proxy import Proxy
 from quarterjack.times.instants import SECOND
 from store.server import NOBODY, Server, free_port
 
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[ManyNodes]:

@@ -24,6 +24,8 @@ from store.disk import small_disk
 
 LOCKING = """
 import sys, apsw
+
+pytestmark = pytest.mark.unmeasured
 connection = apsw.Connection(sys.argv[1])
 connection.set_busy_timeout(10_000)
 connection.execute("begin exclusive")

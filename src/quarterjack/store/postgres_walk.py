@@ -97,7 +97,7 @@ def joined(texts: Sequence[str]) -> str:
     """Several statements as one, their values behind each other.
 
     >>> print(joined(("insert into a\\nvalues ($1, $2)\\n", "update b\\nset c = $1\\n")))
-    with first as (
+    with part1 as (
     insert into a
     values ($1, $2)
     )
@@ -110,11 +110,8 @@ def joined(texts: Sequence[str]) -> str:
         parts.append(_PLACE.sub(lambda place: f"${int(place[1]) + shift}", text))  # noqa: B023
         before += _count(text)
     *others, last = parts
-    named = [f"{_ORDINALS[number]} as (\n{part})" for number, part in enumerate(others)]
+    named = [f"part{number} as (\n{part})" for number, part in enumerate(others, 1)]
     return (f"with {', '.join(named)}\n" if named else "") + last
-
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 async def _ask(connection: asyncpg.Connection, step: Ask) -> list[Any]:
