@@ -29,6 +29,8 @@ from quarterjack.times.instants import SECOND, read_instant
 PROGRAM = [sys.executable, "-m", "quarterjack.app"]
 LEDGER = Path(__file__).with_name("ledger.py")
 TICK = 0.02
+LOST_ATTEMPTS_MAX = 5
+"""Work whose workers die so often is given up; where they are killed at random, that happens."""
 PLACES = {
     "plan.read": "S1",
     "plan.begun": "S2",
@@ -262,6 +264,8 @@ def _judge_slot(
     if execution == "at_most_once":
         assert len(starts) <= 1, f"more than once: {what}"
         assert state in ("succeeded", "lost"), f"unresolved: {what}"
+    elif state == "lost":
+        assert attempts == LOST_ATTEMPTS_MAX, f"given up: {what}"
     else:
         assert state in ("succeeded", "failed"), f"unresolved: {what}"
     if state == "succeeded":
