@@ -22,10 +22,10 @@ from quarterjack.store.sqlite_file import open_database
 from quarterjack.times.instants import SECOND
 from store.disk import small_disk
 
+pytestmark = pytest.mark.unmeasured
+
 LOCKING = """
 import sys, apsw
-
-pytestmark = pytest.mark.unmeasured
 connection = apsw.Connection(sys.argv[1])
 connection.set_busy_timeout(10_000)
 connection.execute("begin exclusive")
