@@ -25,6 +25,8 @@ from crash.harness import PLACES, PROGRAM, House, judge, wait_for
 from quarterjack.times.instants import SECOND
 from store.server import Server, server
 
+BETWEEN_WRITES = [f"group.written:{hit}" for hit in (4, 7, 10, 15, 21)]
+"""On PostgreSQL writes are sent together; what dies between two of them dies here."""
 STOP_MARGIN_SECONDS = 0.5
 """What a renewal may take when a process goes on, with twenty others beside it."""
 
@@ -93,13 +95,14 @@ def wait_for_more(house: House, count: int, seconds: float = 30) -> None:
 
 
 def killed_at_each_step(house: ManyNodes, hits: int = 1) -> Counter[str]:
-    """Two nodes stay; a third dies at every place, one after the other."""
-    house.up()
-    house.up()
-    for place in PLACES:
-        for hit in range(1, hits + 1):
-            doomed = house.start(f"{place}:{hit}")
-            assert doomed.wait(60) == -signal.SIGKILL, f"{place}: {house.log()[-3000:]}"
+    """Two nodes stay, which leave work to others; a third dies at every place, one after the
+    other."""
+    house.up("up", "-c", "1")
+    house.up("up", "-c", "1")
+    places = [f"{place}:{hit}" for place in PLACES for hit in range(1, hits + 1)]
+    for place in (*places, *BETWEEN_WRITES):
+        doomed = house.start(place)
+        assert doomed.wait(60) == -signal.SIGKILL, f"{place}: {house.log()[-3000:]}"
     wait_for_more(house, 2)
     return house.finish()
 

@@ -49,14 +49,20 @@ class PostgresDatabase:
     def __init__(self, url: str) -> None:
         self.address = address_of(f"{url}?schema=world_{uuid4().hex[:12]}")
         self.moment: Callable[[], int] = lambda: 0
-        self.link = WorldLink(self)
+        self.link = Link(
+            self.address,
+            "world",
+            STATEMENT_SECONDS,
+            chance=lambda: 0.0,
+            settings=settings(self.address, "normal"),
+        )
         self.troubles: list[str] = []
         """What went wrong that the world has not done to it."""
         self._beside = Beside()
         self._beside.wait_for(self._make())
 
     def tell_moment(self, moment: Callable[[], int]) -> None:
-        """From now on each transaction knows at which moment of the world it is."""
+        """From now on each verb knows at which moment of the world it is."""
         self.moment = moment
 
     def store(self, clock: SimulatedClock) -> Store:
@@ -66,7 +72,7 @@ class PostgresDatabase:
         return self._beside.wait_for(self._ask(text, *values))
 
     def carry_out(self, walker: Walker, operation: Operation) -> None:
-        self._beside.wait_for(walker.run([operation]))
+        self._beside.wait_for(self._walk(walker, operation))
         if isinstance(operation.error, StoreError):
             self.troubles.append(f"{operation.name}: {operation.error}")
 
@@ -81,31 +87,17 @@ class PostgresDatabase:
         self._beside.wait_for(self.link.close())
         self._beside.close()
 
+    async def _walk(self, walker: Walker, operation: Operation) -> None:
+        connection = await self.link.connection()
+        await connection.execute(f"set world.moment = {self.moment()}")
+        await walker.run([operation])
+
     async def _make(self) -> None:
         await bring_up_to_date(await self.link.connection(), self.address, allowed=True)
 
     async def _ask(self, text: str, *values: Any) -> list[Row]:
         connection = await self.link.connection()
         return [tuple(row) for row in await connection.fetch(text, *values)]
-
-
-class WorldLink(Link):
-    """The one of production, whose transactions know at which moment of the world they are."""
-
-    def __init__(self, database: PostgresDatabase) -> None:
-        ours = settings(database.address, "normal")
-        super().__init__(
-            database.address, "world", STATEMENT_SECONDS, chance=lambda: 0.0, settings=ours
-        )
-        self._database = database
-
-    @property
-    def is_told_once(self) -> bool:
-        return False
-
-    @property
-    def begin(self) -> str:
-        return f"{super().begin}; set local world.moment = {self._database.moment()}"
 
 
 class BlockingStore(Store):

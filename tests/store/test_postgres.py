@@ -20,7 +20,7 @@ from quarterjack.rules import Ending, Limits, Outcome, Run, Specification
 from quarterjack.store.migration import Migration, migrations
 from quarterjack.store.postgres import PostgresStore
 from quarterjack.store.postgres_link import address_of
-from quarterjack.store.postgres_turns import settings
+from quarterjack.store.postgres_turns import USES_PER_PLAN, settings
 from quarterjack.store.postgres_walk import batch_of
 from quarterjack.store.steps import QUERIES, sql
 from quarterjack.store.values import NewSchedule
@@ -169,20 +169,25 @@ class TestLocks:
 
         assert live(looked()) == (1, 10 * MILLISECOND, 1, 1)
 
-    def test_a_run_that_another_node_takes_is_looked_at_again_soon(self, url: str, live: Any):
+    @pytest.mark.parametrize("free", [0, 1])
+    def test_a_run_that_another_node_takes_is_looked_at_again_soon(
+        self, url: str, live: Any, free: int
+    ):
+        """Also if there was another one to take."""
+
         async def looked() -> tuple[int, int]:
             async with stores(url, 1) as (store,):
-                await add(store)
+                await add(store, 1 + free)
                 await store.plan_due(store.now(), 10, rules.plan)
                 other = await stranger(url)
-                await other.execute("begin; select 1 from runs for update")
+                await other.execute("begin; select 1 from runs where schedule_id = 1 for update")
                 now = store.now()
                 found = await store.claim_runs("w", ["default"], 5, now + SECOND, now)
                 await other.close()
                 assert found.next_ready is not None
                 return len(found.claims), found.next_ready - now
 
-        assert live(looked()) == (0, 10 * MILLISECOND)
+        assert live(looked()) == (free, 10 * MILLISECOND)
 
     def test_a_lease_that_is_renewed_at_the_last_moment_is_not_taken(self, url: str, live: Any):
         """The rescuer has seen that it lapsed, and waits for the schedule."""
@@ -344,6 +349,41 @@ class TestConnections:
                 return f"{status}, {plans.plans[0].schedule.status}"
 
         assert live(lost()) == "active, paused"
+
+    @pytest.mark.fault("F16")
+    def test_a_farewell_that_was_not_heard_yet_is_a_lost_connection(self, url: str, live: Any):
+        """And no fault of what is asked next."""
+
+        async def told() -> set[str]:
+            answers = set()
+            async with stores(url, 1) as (store,):
+                other = await stranger(url)
+                for _ in range(30):
+                    pid = (await store._main.link.connection()).get_server_pid()
+                    await other.execute(f"select pg_terminate_backend({pid})")
+                    try:
+                        answers.add(str(await store.read_fact("anything")))
+                    except StoreAway:
+                        answers.add("away")
+                await other.close()
+            return answers
+
+        assert live(told()) <= {"away", "None"}
+
+    @pytest.mark.fault("F20")
+    def test_a_table_that_somebody_locks_keeps_nobody_from_the_clock(self, url: str, live: Any):
+        async def beaten() -> int:
+            async with stores(url, 1) as (store,):
+                other = await stranger(url)
+                await other.execute("begin; lock table runs in share mode")
+                store._heart.drop()
+                await store.beat()
+                async with stores(url, 1) as (newcomer,):
+                    await newcomer.beat()
+                await other.close()
+                return 2
+
+        assert live(beaten()) == 2
 
     @pytest.mark.fault("F20")
     def test_a_lock_that_is_held_for_too_long_is_told_and_nothing_changed(
@@ -518,8 +558,8 @@ class TestStatements:
                 await store.settle_runs("w", [(r, outcome) for r in runs], rules.settle, outcome.at)
                 return store.statements - before
 
-        assert live(counted(1000)) == live(counted(2)) == 19
-        assert live(counted(1)) == 14
+        assert live(counted(999)) == live(counted(2)) == 20
+        assert live(counted(1)) == 15
 
     @pytest.mark.parametrize("analyzed", [False, True])
     @pytest.mark.parametrize(
@@ -609,6 +649,52 @@ def test_a_claim_reads_no_more_of_a_herd_than_it_takes(url: str, live: Any):
     (scan,) = [line for line in live(planned()) if "runs_queued" in line]
 
     assert "rows=5" in scan.partition("actual")[2]
+
+
+def test_a_plan_that_was_made_while_a_table_was_empty_is_not_kept_for_long(url: str, live: Any):
+    """It may read all that a schedule ever ran, for each of its runs."""
+
+    async def rows_read(connection: asyncpg.Connection) -> int:
+        await connection.execute("select pg_stat_force_next_flush()")
+        await connection.execute("select pg_stat_clear_snapshot()")
+        asked = "select sum(idx_tup_read)::int from pg_stat_user_indexes where schemaname = $1"
+        return int(await connection.fetchval(asked, address_of(url).schema))
+
+    async def fired(store: PostgresStore) -> None:
+        await store.change_schedule(1, rules.run_now, store.now())
+        (run,) = await claimed(store, "w")
+        ended = Outcome(Ending.SUCCEEDED, store.now())
+        await store.settle_runs("w", [(run, ended)], rules.settle, ended.at)
+
+    async def read() -> int:
+        async with stores(url, 1) as (store,):
+            await add(store, if_running="allow")
+            await store.plan_due(store.now(), 10, rules.plan)
+            await claimed(store, "w")
+            await fired(store)
+            other = await stranger(url)
+            await other.execute(HISTORY)
+            for _ in range(USES_PER_PLAN):
+                await claimed(store, "w")
+            connection = await store._main.link.connection()
+            before = await rows_read(connection)
+            await fired(store)
+            after = await rows_read(connection)
+            await other.close()
+            return after - before
+
+    assert live(read()) < 1000
+
+
+HISTORY = """
+    insert into runs
+    select
+        schedule_id, number + each + 10, kind, slot - each, ready_at, planned_at, scope, gate,
+        version, request, 'succeeded', reason, priority, queue, caught_up, attempt, failures,
+        losses, worker, started_at, lease_until, 5, cancel, error, result
+    from runs, generate_series(1, 20000) as each
+    where number = 0
+"""
 
 
 @pytest.mark.fault("F23")

@@ -101,7 +101,8 @@ def _put_runs(runs: Iterable[Run]) -> Steps[None]:
 
 
 def skip_orphans(runs: Sequence[Run], now: int) -> Steps[None]:
-    """Runs that were claimed, and whose schedule somebody removed from outside, never start."""
+    """Runs that were claimed, and whose schedule somebody removed from outside, never start. When
+    an earlier attempt of theirs did, is forgotten."""
     yield from _put_runs(
         run._replace(
             state=State.SKIPPED,

@@ -15,8 +15,8 @@ from quarterjack.store.contract import Store
 from quarterjack.store.migration import Migration
 from quarterjack.store.nodes import is_seen
 from quarterjack.store.postgres_link import Address, Link, advised, refusal
-from quarterjack.store.postgres_schema import bring_up_to_date
-from quarterjack.store.postgres_turns import STATEMENT_SECONDS, Turns, Walker, settings
+from quarterjack.store.postgres_schema import UPGRADE_SECONDS, bring_up_to_date
+from quarterjack.store.postgres_turns import ALONE, STATEMENT_SECONDS, Turns, Walker, settings
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Operation, Steps, sql
 from quarterjack.store.values import Beat, Planned, Present, Rescued, Settled
@@ -31,7 +31,6 @@ SLOW_READING = 100 * MILLISECOND
 """A reading of the clock that took longer is believed only if there is no better one."""
 HINTS_APART_SECONDS = 0.05
 
-_FOR_THE_HEART = frozenset({"renew_leases", "look_at_leases"})
 _UNSEEN = frozenset(
     {
         "claim_runs", "renew_leases", "look_at_leases", "take_notices", "mark_sent", "add_output",
@@ -56,6 +55,7 @@ class PostgresStore(Store):
         super().__init__()
         self._address = address
         self._clock = clock
+        self._name = name
         self._channel = f"quarterjack_{address.schema}"
         link = partial(
             Link, address, name, chance=clock.chance, settings=settings(address, durability)
@@ -77,8 +77,10 @@ class PostgresStore(Store):
         self, *, create: bool, steps: Sequence[Migration] | None = None
     ) -> PostgresStore:
         """Ready to be used, at the schema of this program."""
+        # What holds for verbs is not for migrations: they may take long, and may read whole tables.
+        link = Link(self._address, self._name, UPGRADE_SECONDS, self._clock.chance)
         try:
-            connection = await self._main.link.connection()
+            connection = await link.connection()
             await bring_up_to_date(connection, self._address, allowed=create, steps=steps)
             await self.read_clock()
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
@@ -87,6 +89,8 @@ class PostgresStore(Store):
         except BaseException:
             await self.close()
             raise
+        finally:
+            await link.close()
         return self
 
     @property
@@ -162,7 +166,12 @@ class PostgresStore(Store):
         """It hears hints, and its first renewal takes no longer than the others."""
         if not self._heart.is_pooled:
             await connection.add_listener(self._channel, self._heard)
-            await connection.fetch(sql("renew_leases", "postgres"), 0, "", [], [], [])
+            with contextlib.suppress(
+                asyncpg.PostgresError
+            ):  # it is a courtesy, and decides nothing
+                async with connection.transaction():
+                    await connection.execute("set local lock_timeout = '100ms'")
+                    await connection.fetch(sql("renew_leases", "postgres"), 0, "", [], [], [])
 
     def _heard(self, connection: Any, pid: int, *_: object) -> None:
         if pid != connection.get_server_pid():
@@ -188,7 +197,7 @@ class PostgresStore(Store):
 
     async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
         operation = Operation(verb.__name__, partial(verb, *values, **named))
-        turns = self._beating if verb.__name__ in _FOR_THE_HEART else self._doing
+        turns = self._beating if verb.__name__ in ALONE else self._doing
         result: T = await turns.run(operation)
         if _is_news(verb.__name__, result):
             self._tell_others()

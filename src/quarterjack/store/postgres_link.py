@@ -76,15 +76,10 @@ class Link:
         now that."""
 
     @property
-    def is_told_once(self) -> bool:
-        """A connection of our own knows what holds on it since it was made; behind a pooler the
-        next transaction may be on another one."""
-        return not self.is_pooled
-
-    @property
     def begin(self) -> str:
-        """What a transaction begins with."""
-        return "begin" if self.is_told_once else f"begin; {self._said('set local')}"
+        """What a transaction begins with. A connection of our own knows what holds on it since it
+        was made; behind a pooler the next transaction may be on another one."""
+        return f"begin; {self._said('set local')}" if self.is_pooled else "begin"
 
     def _said(self, verb: str) -> str:
         return "; ".join(f"{verb} {name} = {value}" for name, value in self._settings.items())
@@ -185,7 +180,8 @@ def is_lost(error: BaseException) -> bool:
         return _is(error, "08") or _is(error, "57P") or _is(error, "25P0")
     if isinstance(error, asyncpg.InterfaceError):
         return not isinstance(error, ValueError)
-    return isinstance(error, (OSError, TimeoutError))
+    # What came as a farewell, and was not looked at yet, is met by the next statement.
+    return isinstance(error, (OSError, TimeoutError, asyncpg.InternalClientError))
 
 
 def _is(error: asyncpg.PostgresError, state: str) -> bool:

@@ -76,7 +76,6 @@ async def _catch_up(
 ) -> int:
     """From where it was, when it was our turn."""
     async with connection.transaction():
-        await connection.execute("set local statement_timeout = 0; set local lock_timeout = 0")
         await connection.execute("select pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
         await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
         stored = await _stored(connection, address, wanted)

@@ -24,17 +24,15 @@ STANDSTILL_SECONDS = 3
 """A program that is frozen in the middle of a transaction loses it after so long."""
 COLLISIONS_MAX = 5
 ALONE = frozenset({"renew_leases", "look_at_leases"})
-"""They are one statement, which is a transaction by itself: on a slow network they must not take
-three times as long."""
-ROWS_PER_PLAN = 1000
+"""They have the connection that beats, and are one statement, which is a transaction by itself: on
+a slow network they must not take three times as long."""
+ROWS_PER_PLAN, USES_PER_PLAN = 1000, 100
 
 NEVER_WAIT = frozenset(
     {"claim_runs", "add_output", "look_at_leases", "take_notices", "read_fact", "read_run"}
 )
 """They take what nobody holds, add what nobody else has, or only look."""
-PLANNED_ONCE = frozenset(
-    {"plan_due", "claim_runs", "settle_runs", "add_output", "renew_leases", "look_at_leases"}
-)
+PLANNED_ONCE = frozenset({"plan_due", "claim_runs", "settle_runs", "add_output"})
 """They are asked all the time, and planning their statements would take as long as they do."""
 
 
@@ -45,8 +43,8 @@ class Walker:
         self.link = link
         self._address = address
         self._known = known
-        self._rows = 0
-        """Written or found since plans were made."""
+        self._rows = self._uses = 0
+        """Written or found, and transactions, since plans were made."""
         self.statements = 0
 
     async def run(self, group: Sequence[Operation]) -> None:
@@ -98,13 +96,15 @@ class Walker:
     def _begin(self, group: Sequence[Operation]) -> str | None:
         """None if it needs no beginning, nor an end. Plans are kept for what is asked all the time,
         but not for long: one that was made while a table was empty may read all of it."""
-        if self.link.is_told_once and len(group) == 1 and group[0].name in ALONE:
-            return None
-        if self.link.is_pooled or any(each.name not in PLANNED_ONCE for each in group):
+        if self.link.is_pooled:
             return self.link.begin
-        anew = ""
-        if self._rows >= ROWS_PER_PLAN:
-            self._rows, anew = 0, "discard plans; "
+        if len(group) == 1 and group[0].name in ALONE:
+            return None
+        if any(each.name not in PLANNED_ONCE for each in group):
+            return self.link.begin
+        self._uses, anew = self._uses + 1, ""
+        if self._rows >= ROWS_PER_PLAN or self._uses > USES_PER_PLAN:
+            self._rows, self._uses, anew = 0, 1, "discard plans; "
         return f"{anew}{self.link.begin}; set local plan_cache_mode = force_generic_plan"
 
     async def _undo(self, error: Exception) -> None:
@@ -118,8 +118,8 @@ class Walker:
 
 
 def settings(address: Address, durability: str = "full") -> dict[str, str]:
-    """What holds in our transactions. Everything that we ask is found by an index, in its order:
-    a plan that was made while a table was empty stays right when it is not."""
+    """What holds in our transactions. Everything that we ask is found by an index, in its order, so
+    that nothing is read whole, whatever is believed of how long it is."""
     ours = {
         "search_path": address.schema,
         "statement_timeout": f"'{STATEMENT_SECONDS}s'",

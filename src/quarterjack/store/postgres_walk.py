@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
+from quarterjack.failpoint import failpoint
 from quarterjack.store.steps import Ask, Many, Row, Steps, sql
 
 _PLACE = re.compile(r"\$(\d+)")
 _VALUES = re.compile(r"^values \((.*?)\)", re.DOTALL | re.MULTILINE)
 _DELETE = re.compile(r"^delete ", re.MULTILINE)
-_TABLE = re.compile(r"^(?:insert into|update|delete from) (\w+)", re.MULTILINE)
+_REMARK = re.compile(r"--.*\n")
+_TABLE = re.compile(r"(?:insert into|update|delete from) (\w+)")
+_READ = re.compile(r"\b(?:from|join) (\w+)")
 _AS_TEXT = {"int8", "bool"}
 """Arrays of these are handed over as text, for asyncpg looks at each value of an array for whether
 it is an array itself; only of strings it knows that they are not."""
@@ -67,6 +70,7 @@ async def _write(connection: asyncpg.Connection, writes: Sequence[Many]) -> int:
             if text not in _types:
                 _types[text] = await _types_of(connection, text)
             await connection.fetch(*_batch(text, rows))
+        failpoint("group.written")
     return len(groups)
 
 
@@ -87,8 +91,10 @@ def _together(writes: Sequence[Many]) -> Iterator[list[Many]]:
 
 @cache
 def _table_of(statement: str) -> str:
-    found = _TABLE.search(sql(statement, "postgres"))
+    text = _REMARK.sub("", sql(statement, "postgres"))
+    found = _TABLE.match(text)
     assert found is not None, f"{statement} writes nothing"
+    assert not set(_READ.findall(text)) - {found[1]}, f"{statement} reads what another may write"
     return found[1]
 
 

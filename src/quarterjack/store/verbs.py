@@ -106,40 +106,33 @@ def claim_runs(
     now: int,
 ) -> Steps[Claimed]:
     found: list[Row] = []
-    left: list[int | None] = []
-    for queue, level in (yield from _waiting(queues, now)):
-        priority, first, _ = level
-        room, taken = seats - len(found), 0
-        if room and first <= now:
+    waiting = yield from _waiting(queues)
+    for queue, priority, first in waiting:
+        room = seats - len(found)
+        if room > 0 and first <= now:
             rows = yield Ask("claim_runs", (worker, now, lease_until, queue, priority, room))
             found += sorted(rows, key=_TURN)
-            taken = len(rows)
-        left.append(_left(level, now, is_full=taken == room, is_free=taken > 0))
+    is_all = len(found) < seats
+    if found and is_all:  # what is ready all the same, another node holds
+        waiting = yield from _waiting(queues)
     claims = yield from _claims(found, specifications, now)
     yield from add_events(of_claims((claim.run for claim in claims), now))
     failpoint("claim.written")
-    return Claimed(claims, min((each for each in left if each is not None), default=None))
-
-
-def _left(level: Row, now: int, *, is_full: bool, is_free: bool) -> int | None:
-    """When something of this priority is ready that was not claimed."""
-    _, first, later = level
-    if first > now or is_full:
-        return first  # type: ignore[no-any-return]
-    return later if is_free else now + HELD_BY_OTHERS
+    next_ready = min((first for _, _, first in waiting), default=None)
+    return Claimed(claims, _unless_held(next_ready, now, is_all=is_all))
 
 
 _TURN = itemgetter(4, 0, 1)
 """Of one priority, whoever is ready first; then by schedule and number."""
 
 
-def _waiting(queues: Sequence[str], now: int) -> Steps[list[tuple[str, Row]]]:
-    """What waits in each queue, of one priority each, the highest first."""
+def _waiting(queues: Sequence[str]) -> Steps[list[tuple[str, int, int]]]:
+    """The priorities that wait, the highest first: of which queue, and when the first is ready."""
     levels = []
     for queue in queues:
-        rows = yield Ask("waiting_levels", (queue, now))
-        levels += [(queue, row) for row in rows]
-    return sorted(levels, key=lambda level: -level[1][0])
+        rows = yield Ask("waiting_levels", (queue,))
+        levels += [(queue, *row) for row in rows]
+    return sorted(levels, key=lambda level: -level[1])
 
 
 def _claims(rows: Sequence[Row], specifications: Specifications, now: int) -> Steps[list[Claim]]:

@@ -1,4 +1,5 @@
--- The priorities that anything of the queue has: from each, the index leads to the next one below it. And when the first of each is ready, and the first of those that are not ready yet.
+-- The priorities that anything of the queue has: from each, the index leads to the next one below it.
+-- And when the first of each is ready.
 with recursive levels (priority) as (
     select max(priority)
     from runs
@@ -19,15 +20,6 @@ select
         select min(ready_at)
         from runs
         where state = 'queued' and queue = $1 and runs.priority = levels.priority
-    ),
-    (
-        select min(ready_at)
-        from runs
-        where
-            state = 'queued'
-            and queue = $1
-            and runs.priority = levels.priority
-            and ready_at > $2
     )
 from levels
 where priority is not null
