@@ -27,8 +27,8 @@ from store.server import Server, server
 
 BETWEEN_WRITES = [f"group.written:{hit}" for hit in (4, 7, 10, 15, 21)]
 """On PostgreSQL writes are sent together; what dies between two of them dies here."""
-STOP_MARGIN_SECONDS = 0.5
-"""What a renewal may take when a process goes on, with twenty others beside it."""
+STOP_MARGIN = 0.05
+"""Which part of a lease a renewal may take when a process goes on, with twenty others beside it."""
 
 
 class ManyNodes(House):
@@ -166,7 +166,14 @@ def taken_over_after(house: ManyNodes, lease: float) -> float:
     return (again.wall - killed_at) / SECOND
 
 
-def stopped_short(house: ManyNodes, workers: int, stops: int, seed: int, lease: float) -> int:
+def stopped_short(
+    house: ManyNodes,
+    workers: int,
+    stops: int,
+    seed: int,
+    lease: float,
+    margin: float = STOP_MARGIN,
+) -> int:
     """Workers with a long run each are stopped again and again, never for as long as a lease less
     its renewal. How many of their runs were taken from them."""
     long = {"after": "1s", "command": house.work(3600)}
@@ -175,7 +182,7 @@ def stopped_short(house: ManyNodes, workers: int, stops: int, seed: int, lease: 
     nodes = [house.up("worker", "-c", "1") for _ in range(workers)]
     wait_for(lambda: len(house.lines()) == workers, 60, "each works")
     chance = random.Random(seed)
-    longest = 0.7 * lease - STOP_MARGIN_SECONDS
+    longest = (0.7 - margin) * lease
     due = [(chance.uniform(0, lease), number, False) for number in range(workers)]
     heapq.heapify(due)
     begun, stopped = time.monotonic(), 0

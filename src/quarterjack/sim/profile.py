@@ -88,7 +88,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         seats=random.choice([3, 30, 30, 60]),
         is_apart=hosts > 1 and random.random() < 0.5,
     )
-    is_crowded = is_dense and days is None and random.random() < 0.5
+    is_crowded = is_dense and days is None and random.random() < 0.53
     return profile._replace(**_CROWDED) if is_crowded else profile
 
 

@@ -8,7 +8,8 @@ refuses to (with `sqlite_library`), `sqlite_thread` owns the connection and comm
 `sqlite_replaced` notices that the file is another one, `sqlite_log` keeps what lies beside it
 short, `watch` notices what other processes write.
 `postgres` walks them on PostgreSQL: `postgres_link` is a connection that comes back by itself,
-`postgres_walk` carries a step out, `postgres_schema` makes the tables; `migration` is for both.
+`postgres_turns` says what shares a transaction, `postgres_walk` carries steps out, and
+`postgres_schema` makes the tables; `migration` is for both.
 `rolling_up` and `forgetting` are what becomes of old runs. `reads` is for the doors, and `shown` is
 how every door shows a schedule or a run. For whoever takes care of a database: `upgrading`,
 `checking`, `backing_up` (with `postgres_dump`), `space`, `diagnosis`
