@@ -58,9 +58,10 @@ def slots(house: House, key: str) -> list[int]:
 
 @pytest.mark.fault("F26")
 def test_a_database_that_another_program_has_locked_is_waited_for(house: House):
+    steady = {"every": "1s", "catch_up": "run_all", "if_running": "allow"}
     house.declare(
         {
-            "steady": {"every": "1s", "command": house.work(0), "catch_up": "run_all"},
+            "steady": {**steady, "command": house.work(0)},
             "long": {"every": "1h", "first_run": "now", "command": house.work(6)},
         }
     )
@@ -73,7 +74,7 @@ def test_a_database_that_another_program_has_locked_is_waited_for(house: House):
         assert house.asked("/healthz")[0] == 200
     before = house.succeeded()
     wait_for(lambda: house.succeeded() > before, 20, "it goes on by itself")
-    assert house.asked("/readyz")[0] == 200
+    wait_for(lambda: house.asked("/readyz")[0] == 200, 20, "it says that all is well")
     wait_for(lambda: house.succeeded("long"), 20, "the long work has ended")
     wait_for(house.has_caught_up, 20, "it catches up")
     house.stop(process)
