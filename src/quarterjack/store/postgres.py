@@ -166,9 +166,8 @@ class PostgresStore(Store):
         """It hears hints, and its first renewal takes no longer than the others."""
         if not self._heart.is_pooled:
             await connection.add_listener(self._channel, self._heard)
-            with contextlib.suppress(
-                asyncpg.PostgresError
-            ):  # it is a courtesy, and decides nothing
+            # A courtesy, which decides nothing: somebody may have locked the table for long.
+            with contextlib.suppress(asyncpg.PostgresError):
                 async with connection.transaction():
                     await connection.execute("set local lock_timeout = '100ms'")
                     await connection.fetch(sql("renew_leases", "postgres"), 0, "", [], [], [])

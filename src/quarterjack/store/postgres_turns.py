@@ -27,7 +27,8 @@ ALONE = frozenset({"renew_leases", "look_at_leases"})
 """They have the connection that beats, and are one statement, which is a transaction by itself: on
 a slow network they must not take three times as long."""
 ROWS_PER_PLAN, USES_PER_PLAN = 1000, 100
-
+"""For so long a plan is kept: rows that this node wrote or found, or transactions, for what others
+write makes a table grow, too."""
 NEVER_WAIT = frozenset(
     {"claim_runs", "add_output", "look_at_leases", "take_notices", "read_fact", "read_run"}
 )
