@@ -108,12 +108,16 @@ class Control:
         (plans,) = await self._change("stop backfill", [which], rules.stop_backfill)
         return _after(plans)
 
-    async def delete(self, *which: Which, ignores_missing: bool = False) -> list[Schedule]:
-        """Gone, all or none, with their history kept; refused while one of them runs."""
+    async def delete(
+        self, *which: Which, ignores_missing: bool = False, though_running: bool = False
+    ) -> list[Schedule]:
+        """Delete schedules, all or none, with their history kept. Refused while one of them runs,
+        unless that attempt may go on: then it is the last, whatever becomes of it."""
         house, now = await self._house_rules(), await self._store.read_clock()
         asked = self._asked("delete", house, may_be_declared=False)
+        decide = partial(rules.delete, though_running=though_running)
         change = self._store.change_schedules
-        plans = await change(which, rules.delete, now, asked, ignores_missing=ignores_missing)
+        plans = await change(which, decide, now, asked, ignores_missing=ignores_missing)
         return [_after(each) for each in plans]
 
     async def cancel(self, run_id: str) -> Run:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from quarterjack.errors import Conflict, InvalidSpecification, WrongState
@@ -383,6 +385,56 @@ class TestDelete:
             'run 1-2 is running (attempt 1, worker w1) and schedule "s1" cannot be deleted; '
             "cancel it first, or wait until it has ended"
         )
+
+    @pytest.mark.mission("P6", "D8")
+    @pytest.mark.parametrize(
+        ("ending", "words", "state"),
+        [
+            (Ending.FAILED, {}, "failed: deleted"),
+            (Ending.TIMED_OUT, {}, "timed_out: deleted"),
+            (Ending.LOST, {}, "lost: deleted"),
+            (Ending.LOST, {"handed_back": True}, "lost: deleted"),
+            (Ending.CANCELLED, {}, "cancelled: requested"),
+            (Ending.SUCCEEDED, {}, "succeeded"),
+        ],
+    )
+    @pytest.mark.parametrize("kind", [Kind.SLOT, Kind.MANUAL])
+    def test_the_attempt_that_runs_meanwhile_is_the_last(
+        self, kind: Kind, ending: Ending, words: dict[str, Any], state: str
+    ):
+        world = World()
+        identity = world.add(every="1h", max_retries="endless", on_exhausted="dead")
+        if kind is Kind.MANUAL:
+            world.run_now(identity)
+        else:
+            world.come("09:00")
+        world.claim()
+        world.delete(identity, though_running=True)
+        events = len(world.gate_history)
+
+        settlement = world.end(f"{identity}-0", ending, **words)
+
+        assert world.states(identity) == [state]
+        assert (settlement.schedule.status, settlement.closes) == (Status.ACTIVE, None)
+        assert len(world.gate_history) == events
+        world.go("18:00")
+        assert world.step() == []
+        assert world.claim() == []
+
+    def test_its_last_attempt_does_not_block_others_of_its_plugin(self):
+        world = World()
+        plugin = {"plugin": "p", "circuit_breaker": {"threshold": 1, "reset_after": "10m"}}
+        gone = world.add(every="1h", max_retries="endless", retry_delay="30s", **plugin)
+        world.come("09:00")
+        world.claim()
+        world.delete(gone, though_running=True)
+        world.end(f"{gone}-0", Ending.FAILED)
+
+        other = world.add(every="1h", catch_up="run_all", **plugin)
+        world.live("12:00")
+
+        assert world.states(other) == ["succeeded"] * 3
+        assert world.rows(other) == []
 
     def test_another_schedules_attempt_does_not_matter(self):
         world = World()

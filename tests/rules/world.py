@@ -107,8 +107,9 @@ class World:
         plans = rules.edit(self._asked(identity), changed, self.now)
         self._commit(plans, edited=True)
 
-    def delete(self, identity: int) -> None:
-        self._commit(rules.delete(self._facts([identity]), self.now))
+    def delete(self, identity: int, *, though_running: bool = False) -> None:
+        facts = self._facts([identity])
+        self._commit(rules.delete(facts, self.now, though_running=though_running))
 
     def run_now(self, identity: int) -> Run:
         plans = rules.run_now(self._asked(identity), self.now)
@@ -327,7 +328,7 @@ class World:
             self.schedules[identity] = schedule._replace(wake_at=self.now)
 
     def _delete(self, identity: int) -> None:
-        self.deleted[identity] = self.schedules.pop(identity)
+        self.deleted[identity] = self.schedules.pop(identity)._replace(deleted_at=self.now)
 
 
 def minutes(count: int) -> int:

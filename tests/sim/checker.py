@@ -451,6 +451,26 @@ def history_is_true(judge: Judge) -> Iterator[Violation]:
             yield Violation("C8", "numbers of runs are left out or given twice", schedule_id)
 
 
+def nothing_starts_after_a_deletion(judge: Judge) -> Iterator[Violation]:
+    """C5, C6: the attempt that runs while its schedule is deleted is the last one, and nothing of
+    it is left waiting."""
+    for schedule_id, rows in judge.lives.schedules.items():
+        deleted = next((row.moment for row in rows if row.deleted_at is not None), None)
+        if deleted is None:
+            continue
+        for life in judge.lives.runs_of[schedule_id]:
+            starts = [row for row in life if row.state == "running" and row.moment > deleted]
+            known = {row.attempt for row in life if row.moment <= deleted}
+            for row in starts:
+                if row.attempt not in known:
+                    at = judge.moment(row.moment).at
+                    what = f"attempt {row.attempt} began after its schedule was deleted"
+                    yield Violation("C5", what, schedule_id, row.id, at)
+            if life[-1].state in WAITING:
+                what = f"is {life[-1].state}, and its schedule was deleted"
+                yield Violation("C6", what, schedule_id, life[-1].id)
+
+
 def breakers_let_one_probe_through(judge: Judge) -> Iterator[Violation]:
     """While a breaker is not closed, only its probe is queued by a slot."""
     by_gate: dict[str, list[RunRow]] = defaultdict(list)
@@ -530,5 +550,6 @@ RULES: tuple[Callable[[Judge], Iterator[Violation]], ...] = (
     retries_wait_as_long_as_they_should,
     history_is_true,
     breakers_let_one_probe_through,
+    nothing_starts_after_a_deletion,
     the_world_recovers,
 )

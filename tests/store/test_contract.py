@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -627,6 +628,47 @@ class TestDeclaring:
 
         assert reads(ask).run("1-0")[0].run.state is State.SUCCEEDED
         assert ask.plan().next_wake is None
+
+    @pytest.mark.parametrize(
+        ("ending", "words"), [("failed", {}), ("lost", {}), ("lost", {"handed_back": True})]
+    )
+    def test_what_is_removed_while_it_runs_is_not_tried_again(
+        self, ask: Asking, ending: str, words: dict[str, Any]
+    ):
+        wanted = self.owned(ask, "a", every="1h", max_retries=3, retry_delay="30s")
+        self.declare(ask, ["a"], Difference([wanted], [], []))
+        ask.go("09:00")
+        ask.plan()
+        (claim,) = ask.claim()
+
+        self.declare(ask, [], Difference([], [], [1]))
+        ask.settle((claim.run, ask.outcome(ending, **words)))
+        ask.go("09:05")
+
+        run = reads(ask).run("1-0")[0].run
+        assert (run.state, run.reason, run.attempt) == (ending, "deleted", 1)
+        assert ask.claim("w2") == []
+
+    def test_what_is_removed_while_its_breaker_opens_does_not_block_its_plugin(self, ask: Asking):
+        breaker = {"threshold": 1, "reset_after": "10m"}
+        plugin = {"every": "1h", "plugin": "p", "circuit_breaker": breaker}
+        gone = self.owned(ask, "gone", max_retries=3, retry_delay="30s", **plugin)
+        self.declare(ask, ["gone"], Difference([gone], [], []))
+        ask.go("09:00")
+        ask.plan()
+        (claim,) = ask.claim()
+        self.declare(ask, [], Difference([], [], [1]))
+        ask.settle((claim.run, ask.outcome("failed")))
+
+        other = ask.add("other", **plugin)
+        for hour in (10, 11, 12):
+            ask.go(f"{hour}:00")
+            ask.plan()
+            (claim,) = ask.claim()
+            assert claim.run.schedule_id == other
+            ask.settle((claim.run, ask.outcome()))
+
+        assert reads(ask).passed(str(other)) == []
 
     def test_what_was_deleted_before_is_shown_to_the_declaration(self, ask: Asking):
         self.declare(ask, ["a"], Difference([self.owned(ask, "a", every="1h")], [], []))

@@ -99,6 +99,8 @@ class Schedule(NamedTuple):
     passed: PassedOver | None = None
     """The row that the next slot may join: nothing has run since."""
     backfill: Backfill | None = None
+    deleted_at: int | None = None
+    """Set by the store when it deletes the schedule, and never written with it."""
 
 
 @quickly_replaced

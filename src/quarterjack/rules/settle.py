@@ -117,8 +117,8 @@ def _settle_one(
     follows = _by_policy(run, specification, outcome)
     if run.state is not State.RUNNING:
         moved_run(run, follows.event)  # refused here, before anything is noted
-    if follows.ready_at is not None and _is_stopped(schedule, run):
-        follows = Follows(_CLOSING[outcome.ending], Reason.INACTIVE)
+    if follows.ready_at is not None and (stopped := _why_stopped(schedule, run)) is not None:
+        follows = Follows(_CLOSING[outcome.ending], stopped)
     schedule = _counted(schedule, run, outcome, goes_on=follows.ready_at is not None)
     if follows.ready_at is not None and run.kind is Kind.SLOT and has_too_many_errors(schedule):
         follows = Follows(_CLOSING[outcome.ending], Reason.CONSECUTIVE_ERRORS)
@@ -130,11 +130,16 @@ def _settle_one(
     return _end(_closed(run, outcome, follows), schedule, specification, held, now)
 
 
-def _is_stopped(schedule: Schedule, run: Run) -> bool:
-    """Nothing goes on while the schedule rests; once it has ended, only what people asked for."""
+def _why_stopped(schedule: Schedule, run: Run) -> Reason | None:
+    """Why there is no further attempt, whatever the run's policies say. The attempt that runs
+    while its schedule is deleted is the last one. While a schedule is paused nothing is tried
+    again; once it has ended, only what people asked for."""
+    if schedule.deleted_at is not None:
+        return Reason.DELETED
+    goes_on = schedule.status is Status.ACTIVE
     if run.kind is Kind.MANUAL:
-        return schedule.status in (Status.PAUSED, Status.INVALID)
-    return schedule.status is not Status.ACTIVE
+        goes_on = schedule.status not in (Status.PAUSED, Status.INVALID)
+    return None if goes_on else Reason.INACTIVE
 
 
 def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Follows:
@@ -232,7 +237,7 @@ def _end(
     """The run is closed: what that means for its schedule, and whose turn it is."""
     closes: Reason | None = None
     passed: Sequence[PassedOver] = ()
-    if schedule.status is Status.ACTIVE:
+    if schedule.status is Status.ACTIVE and schedule.deleted_at is None:
         if run.kind is Kind.SLOT:
             schedule = _after_its_run(schedule, run, specification)
         if schedule.status is not Status.ACTIVE:

@@ -33,6 +33,7 @@ _WEIGHTS = {
     "backfill": 6,
     "stop backfill": 1,
     "delete": 3,
+    "drop": 4,
     "cancel": 6,
     "retry": 6,
 }
@@ -50,6 +51,8 @@ class People:
         self._zones = ["UTC", *[home] * 5, away]
         self._copied: list[Fields] = []
         self._is_over = False
+        self._drops = 0
+        """How many schedules are still to be dropped while they run."""
 
     def begin(self) -> None:
         if self._every:
@@ -57,6 +60,16 @@ class People:
 
     def end(self) -> None:
         self._is_over = True
+
+    def work_began(self, schedule_id: int) -> None:
+        """What a declaration drops is often running at that moment: so one that is to be dropped
+        is one whose work has just begun."""
+        if self._drops and not self._is_over:
+            self._drops -= 1
+            drop = self._ask(
+                "drop", schedule_id, {}, lambda c: c.delete(schedule_id, though_running=True)
+            )
+            self._world.loop.start(drop, self._world.people)
 
     async def create(self, fields: Fields) -> None:
         await self._ask("create", None, {"fields": fields}, lambda control: control.create(fields))
@@ -94,6 +107,9 @@ class People:
         if verb in ("cancel", "retry"):
             run_id = self._some_run()
             await self._ask(verb, run_id, {}, lambda control: getattr(control, verb)(run_id))
+            return
+        if verb == "drop":
+            self._drops += 1
             return
         known = self._world.schedule_ids
         which = random.choice(known) if known and random.random() < 0.97 else 10**6

@@ -253,6 +253,8 @@ class World:
                 place.name,
             )
         )
+        if what == "started":
+            self.asking.work_began(call.schedule_id)
 
 
 _parsed = lru_cache(maxsize=1000)(parse)

@@ -13,6 +13,7 @@ from quarterjack.store.looking import Look, looking
 SHOWN = 5
 CHECKS = {
     "open_runs_without_schedule": "open runs whose schedule is gone: runs",
+    "waiting_runs_of_deleted_schedules": "runs that wait although their schedule was deleted: runs",
     "runs_without_specification": "runs without the version they were planned with: runs",
     "schedules_without_specification": "schedules without their definition: schedules",
     "runs_beyond_the_count": "schedules that have planned more than they counted: schedules",

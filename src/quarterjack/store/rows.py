@@ -39,6 +39,7 @@ CALLER = -3
 _RUN = len(Run._fields)
 """What stands behind them is a newer program's, and left alone."""
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
+DELETED_AT = 31
 
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
@@ -65,6 +66,7 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
             *row[_AFTER_STATUS:_PASSED],
             passed_of(json.loads(passed)) if passed else None,
             Backfill._make(json.loads(backfill)) if backfill else None,
+            row[DELETED_AT],
         )
     )
 
