@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 from quarterjack.engine.rescuer import Rescuer
-from quarterjack.rules import Plan, Reason, Run, State, operations
+from quarterjack.rules import Plan, Reason, Run, Schedule, State, operations
 from quarterjack.rules.catch_up import Due
 from quarterjack.rules.draft import Commons, Draft
 from quarterjack.rules.model import PassedOver
@@ -24,7 +24,8 @@ from quarterjack.store.steps import Ask, Many, Steps, sql
 from quarterjack.store.values import Claimed, Rescued, Settled
 
 planning: Any = import_module("quarterjack.rules.plan")
-"""The module: `rules.plan` itself is its function."""
+settling: Any = import_module("quarterjack.rules.settle")
+"""The modules: `rules.plan` and `rules.settle` themselves are their functions."""
 Plant = Callable[[], Any]
 
 
@@ -36,8 +37,9 @@ def _named(name: str, function: Any) -> Any:
 
 def settlement_not_fenced() -> Any:
     def settle(specifications: Any, worker: str, outcomes: Any, decide: Any, now: int) -> Any:
-        schedules = yield from verbs._schedules_of([run for run, _ in outcomes], specifications)
-        settled = yield from verbs._settle(specifications, outcomes, schedules, decide, now)
+        ended = [run for run, _ in outcomes]
+        locked = yield from verbs._lock_for_settling(ended, specifications, now)
+        settled = yield from verbs._settle(locked, outcomes, decide, now)
         return Settled(settled[0], [], *settled[1:])
 
     return patch.object(verbs, "settle_runs", _named("settle_runs", settle))
@@ -45,7 +47,8 @@ def settlement_not_fenced() -> Any:
 
 def settlement_fenced_by_worker_only() -> Any:
     def settle(specifications: Any, worker: str, outcomes: Any, decide: Any, now: int) -> Any:
-        schedules = yield from verbs._schedules_of([run for run, _ in outcomes], specifications)
+        ended = [run for run, _ in outcomes]
+        locked = yield from verbs._lock_for_settling(ended, specifications, now)
         wanted = [(run.schedule_id, run.number) for run, _ in outcomes]
         rows = yield Ask("runs_by_ids", (wanted,))
         held = {run.id: run for run in map(run_of, rows) if run.worker == worker}
@@ -55,7 +58,7 @@ def settlement_fenced_by_worker_only() -> Any:
             if run.id in held and held[run.id].state is State.RUNNING
         ]
         fenced = [run for run, _ in outcomes if run.id not in {each.id for each, _ in mine}]
-        settled = yield from verbs._settle(specifications, mine, schedules, decide, now)
+        settled = yield from verbs._settle(locked, mine, decide, now)
         return Settled(settled[0], fenced, *settled[1:])
 
     return patch.object(verbs, "settle_runs", _named("settle_runs", settle))
@@ -215,6 +218,15 @@ def edit_that_drops_the_slots_before_it() -> Any:
     return patch("quarterjack.rules.edit", edit)
 
 
+def retry_after_its_schedule_was_deleted() -> Any:
+    real = settling._why_stopped
+
+    def why_stopped(schedule: Schedule, run: Run) -> Reason | None:
+        return real(schedule._replace(deleted_at=None), run)  # type: ignore[no-any-return]
+
+    return patch.object(settling, "_why_stopped", why_stopped)
+
+
 def lease_judged_by_a_local_clock() -> Any:
     real = Rescuer.step
 
@@ -241,5 +253,6 @@ BUGS: dict[str, Plant] = {
         pause_that_lets_a_queued_run_start,
         edit_that_drops_the_slots_before_it,
         lease_judged_by_a_local_clock,
+        retry_after_its_schedule_was_deleted,
     )
 }

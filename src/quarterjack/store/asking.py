@@ -9,8 +9,14 @@ from quarterjack.errors import Conflict, NotFound, Refused
 from quarterjack.rules import Facts, Plans, Run, Schedule, Specification, Status, Unreadable
 from quarterjack.store.auditing import creation_row, request_row
 from quarterjack.store.carrying_out import add_events, add_specifications, carry_out_plans
-from quarterjack.store.facts import read_facts, read_row, read_run, read_schedules
-from quarterjack.store.rows import new_schedule_row, planning_row, stored_of
+from quarterjack.store.facts import (
+    missing_schedule,
+    read_facts,
+    read_row,
+    read_run,
+    read_schedules,
+)
+from quarterjack.store.rows import DELETED_AT, new_schedule_row, planning_row, stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Ask, Many, Row, Steps
 from quarterjack.store.values import (
@@ -87,18 +93,22 @@ def change_schedules(
     ignores_missing: bool = False,
 ) -> Steps[Sequence[Plans]]:
     refused: list[Refused] = []
-    rows: dict[int, Row] = {}
+    found: dict[int, Which] = {}
     for each in which:
         try:
             row = yield from read_row(each)
-            rows[row[0]] = row
+            found[row[0]] = each
         except NotFound as error:
             refused += [] if ignores_missing else [error]
+    locked = yield from _locked(found)
     done = []
-    for row in (yield from _locked(rows)):
+    for identity, called in sorted(found.items()):
         try:
+            row = _not_deleted(locked.get(identity), called)
             stored = yield from _permitted(specifications, row, asked)
             done.append((yield from changed(specifications, stored.schedule, decide, now, asked)))
+        except NotFound as error:
+            refused += [] if ignores_missing else [error]
         except Refused as error:
             refused.append(error)
     if refused:
@@ -115,7 +125,8 @@ def edit_schedule(
     asked: Asked | None,
 ) -> Steps[Plans]:
     found = yield from read_row(which)
-    (row,) = yield from _locked([found[0]])
+    locked = yield from _locked([found[0]])
+    row = _not_deleted(locked.get(found[0]), which)
     stored = yield from _permitted(specifications, row, asked)
     return (
         yield from edited(
@@ -128,21 +139,41 @@ def change_run(
     specifications: Specifications, run_id: str, decide: DecideRun, now: int, asked: Asked | None
 ) -> Steps[Plans]:
     run = yield from read_run(run_id)
-    (row,) = yield from _locked([run.schedule_id])
-    stored = yield from _permitted(specifications, row, asked)
-    run = yield from read_run(run_id)  # as it is now that its schedule is locked
+    locked = yield from _locked([run.schedule_id])
+    if run.schedule_id not in locked:
+        raise missing_schedule(run.schedule_id)
+    stored = yield from _permitted(specifications, locked[run.schedule_id], asked)
+    # Its scope cannot change any more, but a worker may still claim it, until the open runs of
+    # that scope are locked: only then is it decided about.
+    run = yield from read_run(run_id)
+    facts = yield from _facts_for(stored.schedule, {run.scope}, now, asked)
+    run = yield from _as_locked(run, facts)
+    plans = decide(facts, run, now)
+    yield from _carry_out(specifications, facts, plans, now, asked, run)
+    return plans
 
-    def of_this_run(facts: Facts, now: int) -> Plans:
-        return decide(facts, run, now)
 
-    return (yield from changed(specifications, stored.schedule, of_this_run, now, asked, run=run))
+def _as_locked(run: Run, facts: Facts) -> Steps[Run]:
+    """The run as it is now that no other transaction can change it."""
+    if run.finished_at is not None:
+        return run  # a closed run never changes
+    for each in facts.open_runs.get(run.scope, ()):
+        if each.id == run.id:
+            return each
+    return (yield from read_run(run.id))
 
 
-def _locked(ids: Iterable[int]) -> Steps[list[Row]]:
-    """The rows of these schedules, in order, as they are now that nobody else decides about
-    them."""
+def _locked(ids: Iterable[int]) -> Steps[dict[int, Row]]:
+    """The rows of these schedules, locked until the end of the transaction."""
     rows = yield Ask("schedules_by_ids", (sorted(ids),))
-    return sorted(rows, key=lambda row: row[0])
+    return {row[0]: row for row in rows}
+
+
+def _not_deleted(row: Row | None, which: Which) -> Row:
+    """Between finding a schedule and locking it, another transaction may have deleted it."""
+    if row is None or row[DELETED_AT] is not None:
+        raise missing_schedule(which)
+    return row
 
 
 def _permitted(specifications: Specifications, row: Row, asked: Asked | None) -> Steps[Stored]:
@@ -150,6 +181,8 @@ def _permitted(specifications: Specifications, row: Row, asked: Asked | None) ->
     stored = stored_of(row, schedule)
     if asked is not None:
         asked.permit(stored)
+    elif stored.deleted_at is not None:
+        raise missing_schedule(schedule.id)
     return stored
 
 
@@ -178,18 +211,38 @@ def changed(
     asked: Asked | None,
     *,
     scope: str | None = None,
-    run: Run | None = None,
 ) -> Steps[Plans]:
     """One schedule after what was decided; an operation sees all open runs."""
     scopes = {str(schedule.id)} if scope is None else {scope}
-    if not isinstance(schedule.specification, Unreadable):
-        scopes.add(schedule.specification.scope(schedule.id))
-    facts = yield from read_facts([schedule], now, scopes=scopes)
-    if asked is not None:
-        active = yield from _count_active(asked, without=schedule)
-        ((request,),) = yield Ask("take_numbers", (1, "requests"))
-        facts = facts._replace(limits=asked.limits, active=active, request=request)
+    facts = yield from _facts_for(schedule, scopes, now, asked)
     plans = decide(facts, now)
+    yield from _carry_out(specifications, facts, plans, now, asked)
+    return plans
+
+
+def _facts_for(schedule: Schedule, scopes: set[str], now: int, asked: Asked | None) -> Steps[Facts]:
+    """What a decision about one schedule needs to know, locked."""
+    if not isinstance(schedule.specification, Unreadable):
+        scopes = scopes | {schedule.specification.scope(schedule.id)}
+    facts = yield from read_facts([schedule], now, scopes=scopes)
+    if asked is None:
+        return facts
+    # The counter is locked first, so that of two requests the second counts what the first made.
+    ((request,),) = yield Ask("take_numbers", (1, "requests"))
+    active = yield from _count_active(asked, without=schedule)
+    return facts._replace(limits=asked.limits, active=active, request=request)
+
+
+def _carry_out(
+    specifications: Specifications,
+    facts: Facts,
+    plans: Plans,
+    now: int,
+    asked: Asked | None,
+    run: Run | None = None,
+) -> Steps[None]:
+    """Write what was decided about one schedule, and who asked for it."""
+    (schedule,) = facts.schedules
     yield from carry_out_plans(plans, {schedule.id: schedule}, specifications, now)
     if plans.outage != facts.outage or plans.pace != facts.pace:
         last_look = facts.last_look or now
@@ -197,7 +250,6 @@ def changed(
     if asked is not None:
         row = request_row(facts.request, schedule, plans.plans[0], run, asked, now)
         yield Many("add_audit", [row])
-    return plans
 
 
 def count_owned(owner: str) -> Steps[int]:

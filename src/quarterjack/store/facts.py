@@ -36,11 +36,15 @@ def read_row(which: Which) -> Steps[Row]:
         rows = rows or (yield Ask("schedule_by_key", (which,)))
         rows = rows or (yield Ask("schedules_by_name", (which,)))
     if not rows:
-        raise NotFound(f"there is no schedule {shown(which)}; `quarterjack list` shows all")
+        raise missing_schedule(which)
     if len(rows) > 1:
         ids = ", ".join(str(row[0]) for row in rows)
         raise Conflict(f"{shown(which)} is the name of the schedules {ids}; give an id or a key")
     return rows[0]
+
+
+def missing_schedule(which: Which) -> NotFound:
+    return NotFound(f"there is no schedule {shown(which)}; `quarterjack list` shows all")
 
 
 def read_run(run_id: str) -> Steps[Run]:

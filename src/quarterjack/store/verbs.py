@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import (
     LOOK_NOTED_AFTER,
     Ended,
     Ending,
+    Gate,
     Outcome,
     Run,
     Schedule,
+    Specification,
     Unreadable,
 )
 from quarterjack.store.carrying_out import (
@@ -35,7 +38,7 @@ from quarterjack.store.rows import (
     reason_of,
     run_of,
 )
-from quarterjack.store.specifications import Specifications
+from quarterjack.store.specifications import Specifications, Version
 from quarterjack.store.steps import Ask, Many, Row, Steps
 from quarterjack.store.values import (
     Chunk,
@@ -169,7 +172,9 @@ def settle_runs(
     decide: DecideSettlements,
     now: int,
 ) -> Steps[Settled]:
-    schedules = yield from _schedules_of([run for run, _ in outcomes], specifications)
+    locked = yield from _lock_for_settling([run for run, _ in outcomes], specifications, now)
+    # Read only now: until the gates were locked, the planner of another schedule of the same
+    # scope could still ask one of these runs to stop.
     wanted = [(run.schedule_id, run.number, run.attempt) for run, _ in outcomes]
     rows = yield Ask("held_leases", (wanted, worker))
     # A batch may hold ends of several attempts of one run: those that were lost, and the last.
@@ -184,9 +189,7 @@ def settle_runs(
         if cancel is not None or scope != run.scope:
             run = run._replace(cancel=reason_of(cancel), scope=scope)  # noqa: PLW2901
         current.append((run, outcome))
-    settled, next_wake, is_notable = yield from _settle(
-        specifications, current, schedules, decide, now
-    )
+    settled, next_wake, is_notable = yield from _settle(locked, current, decide, now)
     return Settled(settled, fenced, next_wake, is_notable)
 
 
@@ -198,12 +201,13 @@ def rescue_runs(
     spared: Container[tuple[str, int]],
 ) -> Steps[Rescued]:
     lapsed = yield from _lapsed("lapsed_runs", now, limit, spared)
-    schedules = yield from _schedules_of(lapsed, specifications)
+    locked = yield from _lock_for_settling(lapsed, specifications, now)
     if lapsed:  # as they are now that their schedules are locked, and those of no others
         again = yield from _lapsed("take_lapsed_runs", now, limit, spared)
-        lapsed = [run for run in again if run.schedule_id in {each.schedule_id for each in lapsed}]
+        known = {run.id for run in lapsed}
+        lapsed = [run for run in again if run.id in known]
     lost = [(run, Outcome(Ending.LOST, now, _worker_lost(run))) for run in lapsed]
-    settled, next_wake, _ = yield from _settle(specifications, lost, schedules, decide, now)
+    settled, next_wake, _ = yield from _settle(locked, lost, decide, now)
     ((next_lease_end,),) = yield Ask("next_lease_end", (now,))
     return Rescued(settled, next_lease_end, next_wake)
 
@@ -219,42 +223,52 @@ def _worker_lost(run: Run) -> str:
     return f"worker {run.worker} was lost: its lease was not renewed"
 
 
-def _schedules_of(
-    runs: Sequence[Run], specifications: Specifications
-) -> Steps[Mapping[int, Schedule]]:
+class _Locked(NamedTuple):
+    """What settling runs needs to know, read in the order in which it is locked."""
+
+    schedules: Mapping[int, Schedule]
+    specifications: Mapping[Version, Specification | Unreadable]
+    """Of the versions that the runs were planned with."""
+    gates: Mapping[str, Gate]
+
+
+def _lock_for_settling(
+    runs: Sequence[Run], specifications: Specifications, now: int
+) -> Steps[_Locked]:
     if not runs:
-        return {}
+        return _Locked({}, {}, {})
     rows = yield Ask("schedules_by_ids", (sorted({run.schedule_id for run in runs}),))
-    schedules = yield from read_schedules(rows, specifications)
-    return {schedule.id: schedule for schedule in schedules}
-
-
-def _settle(
-    specifications: Specifications,
-    outcomes: Sequence[tuple[Run, Outcome]],
-    schedules: Mapping[int, Schedule],
-    decide: DecideSettlements,
-    now: int,
-) -> Steps[tuple[Sequence[Run], int | None, bool]]:
-    """The schedules of these runs are locked; gates and held runs are read now."""
-    if not outcomes:
-        return [], None, False
+    schedules = {each.id: each for each in (yield from read_schedules(rows, specifications))}
     keys = {
         (run.schedule_id, run.version): schedules[run.schedule_id].key
         if run.schedule_id in schedules
         else ""
-        for run, _ in outcomes
+        for run in runs
     }
     found = yield from specifications.read(keys)
+    locks = {run.gate for run in runs if run.gate is not None}
+    # An edit may have moved a run into the scope of the new version.
+    latest = ((each.id, each.specification) for each in schedules.values())
+    for schedule_id, specification in (*((key[0], found[key]) for key in keys), *latest):
+        if not isinstance(specification, Unreadable) and specification.shares_locks:
+            locks.update(specification.lock_keys(schedule_id))
+    gates = yield from read_gates(locks, now)
+    return _Locked(schedules, found, gates)
+
+
+def _settle(
+    locked: _Locked,
+    outcomes: Sequence[tuple[Run, Outcome]],
+    decide: DecideSettlements,
+    now: int,
+) -> Steps[tuple[Sequence[Run], int | None, bool]]:
+    if not outcomes:
+        return [], None, False
+    schedules, found, gates = locked
     ended = [
         Ended(run, found[run.schedule_id, run.version], outcome)  # type: ignore[arg-type]
         for run, outcome in outcomes
     ]
-    locks = {run.gate for run, _ in outcomes if run.gate is not None}
-    for run, specification, _ in ended:
-        if not isinstance(specification, Unreadable) and specification.shares_locks:
-            locks.update(specification.lock_keys(run.schedule_id))
-    gates = yield from read_gates(locks, now)
     held = yield from read_held_heads({run.scope for run, _ in outcomes})
     decided = decide(ended, schedules, gates, held, now)
     is_notable = yield from carry_out_settlements(decided, schedules, now)
