@@ -289,8 +289,10 @@ class TestMisbehavingWork:
         assert ended == [1, 2]
         assert house.states() == ["succeeded"]
 
-    @pytest.mark.fault("F65")
-    @pytest.mark.parametrize("lost", [1, 2], ids=["the last", "one before the last"])
+    @pytest.mark.fault("F65", "F17")
+    @pytest.mark.parametrize(
+        "lost", [1, 2, 0], ids=["the last", "one before the last", "a failover gives it again"]
+    )
     def test_one_that_claims_its_own_lost_run_stops_the_attempt_that_was_lost(
         self, house: House, lost: int
     ):

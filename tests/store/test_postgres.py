@@ -26,6 +26,7 @@ from quarterjack.store.steps import QUERIES, sql
 from quarterjack.store.values import NewSchedule
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
 from store.dead_rows import claims_beside_dead_rows
+from store.pool import pooled
 from store.server import server
 from store.stores import new
 
@@ -349,6 +350,42 @@ class TestConnections:
                 return f"{status}, {plans.plans[0].schedule.status}"
 
         assert live(lost()) == "active, paused"
+
+    @pytest.mark.fault("F17", "F24")
+    @pytest.mark.parametrize("is_pooled", [False, True])
+    def test_a_version_that_a_failover_gave_again_is_read_again(
+        self, url: str, live: Any, is_pooled: bool
+    ):
+        """The new primary has lost the last transaction, and the id goes to another schedule.
+        Behind a pooler the connection to that stays, and nothing tells of the failover."""
+
+        async def asked(address: str) -> tuple[str, Specification, str]:
+            node = await PostgresStore(address_of(address), SystemClock(), "a").open(create=True)
+            async with stores(url, 1) as [other]:
+                await add(node, command=["remove", "/srv/old"])
+                primary = await stranger(url)
+                await primary.execute(
+                    "delete from schedules; delete from specifications;"
+                    " update counters set value = 0"
+                )
+                if not is_pooled:
+                    assert node._main.link._made is not None
+                    node._main.link._made.terminate()
+                await add(other, key_prefix="other", command=["back", "up"], every="2h")
+                await node.plan_due(node.now(), 10, rules.plan)
+                now = node.now()
+                found = await node.claim_runs("w", ["default"], 5, now + 10 * SECOND, now)
+                (claim,) = found.claims
+                body = await primary.fetchval("select body from specifications")
+                await primary.close()
+                await node.close()
+                return claim.key, claim.specification, body
+
+        with pooled(f"{url}&sslmode=disable", server().port) as through:
+            key, specification, body = live(asked(through if is_pooled else url))
+
+        assert (key, specification.text) == ("other0", body)
+        assert specification.target.fields["command"] == ["back", "up"]
 
     @pytest.mark.fault("F16")
     def test_a_farewell_that_was_not_heard_yet_is_a_lost_connection(self, url: str, live: Any):

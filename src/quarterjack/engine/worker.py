@@ -195,8 +195,9 @@ class Worker:
             self._hint("rescuer", now + self._seats.lease)
 
     def _start(self, claim: Claim) -> None:
-        attempt = claim.run.attempt
-        older = self._older(claim.run) if attempt > 1 else []
+        attempt, key = claim.run.attempt, (claim.run.id, claim.run.attempt)
+        # After a failover that lost the last transactions, even this very number is given again.
+        older = self._older(claim.run) if attempt > 1 or key in self.running else []
         for each in older:  # they were lost, and no renewal has told so yet
             self._executor.stop(each, Cause.FENCED)
         attempting = self._executor.start(claim, [each.task for each in older])
@@ -211,7 +212,8 @@ class Worker:
         return [each for (run_id, _), each in self.running.items() if run_id == run.id]
 
     def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
-        self.running.pop(attempting.key, None)
+        if self.running.get(attempting.key) is attempting:
+            del self.running[attempting.key]
         if attempting.cause is not Cause.FENCED:
             self.ended.append((attempting, outcome))
         if log.isEnabledFor(logging.INFO):

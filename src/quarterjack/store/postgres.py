@@ -62,7 +62,7 @@ class PostgresStore(Store):
         )
         self._main = Walker(link(seconds=STATEMENT_SECONDS + 5), address, self._known)
         self._doing = Turns(self._main)
-        self._heart = link(seconds=HEART_SECONDS, on_made=self._prepare)
+        self._heart = link(seconds=HEART_SECONDS, on_made=[self._prepare])
         heart = Walker(self._heart, address, Specifications())
         self._beating = Turns(heart)
         self._hint: Callable[[], None] = lambda: None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import asyncpg
@@ -59,14 +59,15 @@ class Link:
         seconds: float,
         chance: Callable[[], float],
         settings: Mapping[str, str] | None = None,
-        on_made: Callable[[Any], Any] | None = None,
+        on_made: Sequence[Callable[[asyncpg.Connection], Awaitable[None]]] = (),
     ) -> None:
         self._address = address
         self._name = name
         self._seconds = seconds
         self._chance = chance
         self._settings = settings or {}
-        self._on_made = on_made
+        self.on_made = list(on_made)
+        """Each is awaited with every new connection, before it is used."""
         self._made: asyncpg.Connection | None = None
         self._failures = 0
         self.lock = asyncio.Lock()
@@ -108,8 +109,8 @@ class Link:
                 made = await self._connected(0)
             elif self._settings:
                 await made.execute(self._said("set"))
-            if self._on_made is not None:
-                await self._on_made(made)
+            for prepare in self.on_made:
+                await prepare(made)
         except BaseException:
             made.terminate()
             raise

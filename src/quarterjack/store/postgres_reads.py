@@ -28,7 +28,9 @@ class Looker:
     ) -> None:
         self._address = address
         self._known = known
-        self._link = Link(address, "quarterjack reads", seconds, SystemClock().chance)
+        self._link = Link(
+            address, "quarterjack reads", seconds, SystemClock().chance, on_made=[self._forget]
+        )
         self._loop = asyncio.new_event_loop()
         try:
             self._loop.run_until_complete(self._open())
@@ -64,6 +66,9 @@ class Looker:
 
     async def _open(self) -> None:
         await bring_up_to_date(await self._link.connection(), self._address, allowed=False)
+
+    async def _forget(self, _: asyncpg.Connection) -> None:
+        self._known.forget(is_pooled=self._link.is_pooled)
 
     async def _now(self) -> int:
         try:

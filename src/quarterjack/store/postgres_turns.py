@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import asyncpg
+
 from quarterjack.errors import StoreAway
 from quarterjack.failpoint import failpoint
 from quarterjack.store.postgres_link import Address, Link, advised, is_collision, is_lost
@@ -44,9 +46,13 @@ class Walker:
         self.link = link
         self._address = address
         self._known = known
+        link.on_made.append(self._forget)
         self._rows = self._uses = 0
         """Written or found, and transactions, since plans were made."""
         self.statements = 0
+
+    async def _forget(self, _: asyncpg.Connection) -> None:
+        self._known.forget(is_pooled=self.link.is_pooled)
 
     async def run(self, group: Sequence[Operation]) -> None:
         """Each operation gets its result or its error; what fails has changed nothing."""

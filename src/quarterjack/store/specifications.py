@@ -1,10 +1,12 @@
 """Specifications: read once and kept, for a version never changes. What was read or added in a
-transaction that is undone is not kept: its number may be given to another."""
+transaction that is undone is not kept: its number may be given to another. The same holds for a
+failover to a server that has lost the last transactions, so nothing is kept beyond a connection."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
@@ -25,6 +27,7 @@ class Specifications:
         self._new: dict[Version, Specification | Unreadable] = {}
         self.parse: Callable[[str, str], Specification | Unreadable] = parse
         """What makes one of a body and the key of its schedule."""
+        self._keeps = True
 
     def add(self, version: Version, specification: Specification) -> None:
         self._new[version] = specification
@@ -49,11 +52,21 @@ class Specifications:
 
     def keep(self, news: Iterable[Mapping[Version, Specification | Unreadable]]) -> None:
         """These were committed."""
+        if not self._keeps:
+            return
         for new in news:
             self._kept.update(new)
         if (surplus := len(self._kept) - KEPT_MAX) > 0:
             for version in list(islice(self._kept, surplus)):
                 del self._kept[version]
+
+    def forget(self, *, is_pooled: bool) -> None:
+        """There is a new connection. Behind a pooler each transaction may be on another server:
+        then every transaction reads its specifications, and only what a body means is kept."""
+        self._kept.clear()
+        self._keeps = not is_pooled
+        if is_pooled and self.parse is parse:
+            self.parse = _parse_once
 
     def taken(self) -> Mapping[Version, Specification | Unreadable]:
         """What the operation that has just ended read or added."""
@@ -68,3 +81,6 @@ def parse(body: str, key: str) -> Specification | Unreadable:
         raise  # that is no fault of the specification, and will pass
     except Exception as error:  # whatever it is, its schedule will tell
         return Unreadable(error)
+
+
+_parse_once = lru_cache(10_000)(parse)
