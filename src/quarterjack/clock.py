@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -41,9 +42,9 @@ def host_and_pid() -> tuple[str, int]:
     return socket.gethostname(), os.getpid()
 
 
-def is_running(host: str, pid: int, since: int) -> bool:
-    """Is there such a process, since then at least? A number is given again to others. Of other
-    hosts nobody here can tell: there is none."""
+def is_running(host: str, pid: int, age: int) -> bool:
+    """Is there such a process, which is at least that old? Numbers are given again to others. Of
+    other hosts nobody here can tell: there is none."""
     if host != socket.gethostname():
         return False
     try:
@@ -52,18 +53,17 @@ def is_running(host: str, pid: int, since: int) -> bool:
         return False
     except PermissionError:
         pass
-    return _began_at(pid) <= since
+    return age <= _age_of(pid)
 
 
-def _began_at(pid: int) -> int:
-    """When a process began, where that can be told; else long ago."""
+def _age_of(pid: int) -> float:
+    """How long ago a process began, where that can be told; else very long ago."""
     try:
         began = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
         since_boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
     except (OSError, IndexError, AttributeError):
-        return 0
-    age = since_boot - int(began) * 1_000_000 // os.sysconf("SC_CLK_TCK")
-    return time.time_ns() // 1000 - age
+        return math.inf
+    return since_boot - int(began) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

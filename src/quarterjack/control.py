@@ -11,7 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from quarterjack import rules
 from quarterjack.engine.planner import planning_within
@@ -47,7 +47,18 @@ DECLARATION = "declaration"
 """Where schedules come from that a file or a program declares."""
 ALWAYS_ALLOWED = frozenset({"cancel", "resume"})
 """What a person may ask though only a declaration counts: no file could say it instead."""
+NO_REQUEST = -1
 _BATCH = 500
+
+
+class Backfilled(NamedTuple):
+    """What was asked to be filled."""
+
+    schedule: Schedule
+    slots: int
+    """How many are run."""
+    left_out: int
+    """How many are not: they have a run that has succeeded, or is open."""
 
 
 class Control:
@@ -96,12 +107,34 @@ class Control:
         (plans,) = await self._change("run", [which], rules.run_now)
         return plans.plans[0].added[-1]
 
-    async def backfill(self, which: Which, start: int, until: int) -> tuple[Schedule, int]:
-        """The slots in [start, until] are run, from now on; how many these are."""
-        decide = partial(rules.backfill, start=start, until=until)
+    async def backfill(
+        self, which: Which, start: int, until: int, *, again: bool = False
+    ) -> Backfilled:
+        """The slots in [start, until] are run, from now on: those that have no run which succeeded
+        or is open, or all of them, `again`."""
+        decide = partial(rules.backfill, start=start, until=until, again=again)
         (plans,) = await self._change("backfill", [which], decide)
         schedule = _after(plans)
-        return schedule, rules.count_backfill(schedule, start, until)
+        request = schedule.backfill.request if schedule.backfill is not None else NO_REQUEST
+        return await self.count_backfill(schedule, start, until, again=again, request=request)
+
+    async def count_backfill(
+        self,
+        schedule: Schedule,
+        start: int,
+        until: int,
+        *,
+        again: bool = False,
+        request: int = NO_REQUEST,
+    ) -> Backfilled:
+        """How many slots a backfill runs, and how many it leaves out."""
+        count, left_out = rules.count_backfill(schedule, start, until), 0
+        after = until if again else start - 1
+        while after < until:
+            done = await self._store.done_slots(schedule.id, after, until, request)
+            left_out += rules.count_named(schedule, done.slots)
+            after = done.until
+        return Backfilled(schedule, count - left_out, left_out)
 
     async def stop_backfill(self, which: Which) -> Schedule:
         """What is left of the range is not run; what has been planned goes on."""
@@ -254,7 +287,7 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
             break
     while True:
         try:
-            planned = await store.plan_due(now, _BATCH, decide, rationed=limits.are_shared)
+            planned = await store.plan_due(now, _BATCH, decide, limits)
         except Violation as error:
             log.error("left to the planner, which goes one by one %s", told(because=error))
             break

@@ -122,8 +122,7 @@ async def _up(
         # The door first: a start that cannot succeed changes nothing.
         async with await _served(host, port, node) as server:
             here = present(declaration, manner, store.now())
-            register = lambda: store.register(here._replace(seen_at=store.now()))  # noqa: E731
-            await _waited_for(register, told_to_stop)
+            await _waited_for(partial(_registered, store, here), told_to_stop)
             if plans:
                 keeper = Keeper(store, declaration)
                 node.add(keeper)
@@ -152,6 +151,10 @@ def present(declaration: Declaration, manner: Manner, now: int) -> Present:
     said = declaration.settings.name, edition_of(declaration)
     kind = manner.plans, manner.works
     return Present(name, host, pid, *kind, __version__, manner.zone_data, *said, now, now)
+
+
+async def _registered(store: Store, here: Present) -> None:
+    await store.register(here._replace(seen_at=store.now()))
 
 
 async def _declared(store: Store, declaration: Declaration, told_to_stop: _Stop) -> bool:

@@ -178,9 +178,11 @@ class TestADatabaseAtRest:
         assert json.loads(desk.refused(3, "backfill", "a", *span, "--json")) == {
             "status": "pending",
             "slots": 13,
+            "left_out": 0,
         }
         assert [row["verb"] for row in desk.json("audit")["items"]] == ["create"]
-        assert desk.json("backfill", "a", *span, "--yes") == {"status": "ok", "slots": 13}
+        answer = desk.json("backfill", "a", *span, "--yes")
+        assert answer == {"status": "ok", "slots": 13, "left_out": 0}
         assert "is filled up to" in desk.refused(1, "backfill", "a", *span, "--yes")
         assert desk.json("backfill", "a", "--stop")["status"] == "active"
         assert "nothing to stop" in desk.refused(1, "backfill", "a", "--stop")
@@ -296,7 +298,8 @@ class TestARunningService:
         starts = [line.run for line in house.lines() if line.what == "start"]
         assert starts == ["1-0", "2-0"], "each once"
         shown = desk.json("show", "past")
-        assert shown["last_fired_at"] == "2020-01-01T00:00:00Z"
+        assert shown["last_slot"] == "2020-01-01T00:00:00Z"
+        assert shown["last_fired_at"] > "2026-01-01T00:00:00Z", "when the slot was planned"
         assert (shown["last_success_run_id"], shown["run_count"]) == ("1-0", 1)
         assert (shown["next_run_at"], shown["last_success_at"] is None) == (None, False)
 

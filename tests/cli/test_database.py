@@ -124,6 +124,10 @@ class TestUpgrade:
 
 MEDDLING = {
     "open_runs_without_schedule": "delete from schedules where id = 2",
+    "waiting_runs_of_deleted_schedules": (
+        "update runs set state = 'queued', finished_at = null where schedule_id = 1; "
+        "update schedules set deleted_at = 1, wake_at = null where id = 1"
+    ),
     "runs_without_specification": "update runs set version = 7 where schedule_id = 1",
     "schedules_without_specification": "update schedules set version = 7",
     "runs_beyond_the_count": "update schedules set planned_count = 2 where id = 1",

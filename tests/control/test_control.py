@@ -457,7 +457,7 @@ class TestRuns:
         self, house: House, ada: Person
     ):
         ada.add(every="1h")
-        house.work = lambda call: failing(call) if call.repeat_number == 0 else None
+        house.work = lambda call: failing(call) if call.run_id == "1-0" else None
         house.go("09:10")
 
         again = ada("retry", "1-0")
@@ -470,10 +470,11 @@ class TestRuns:
     def test_a_backfill_is_counted_first_and_worked_off(self, house: House, ada: Person):
         ada.add(cron="0 * * * *", if_running="allow")
 
-        schedule, count = ada("backfill", 1, at("2026-11-15T00:00:00Z"), at("2026-11-15T11:30:00Z"))
+        found = ada("backfill", 1, at("2026-11-15T00:00:00Z"), at("2026-11-15T11:30:00Z"))
         house.go("08:01")
 
-        assert (count, len(house.calls), schedule.next_slot) == (12, 12, at("09:00"))
+        assert (found.slots, found.left_out, len(house.calls)) == (12, 0, 12)
+        assert found.schedule.next_slot == at("09:00")
         assert {run.request for run in house.runs()} == {2}, "that of its row in the audit"
         error = ada.refused("backfill", 1, at("07:00"), at("18:00"))
         assert (error.status, "is no past range" in str(error)) == (400, True)

@@ -223,7 +223,7 @@ class TestApplying:
 
     def test_a_schedule_that_was_invalid_is_tried_again(self, store: SqliteStore, tmp_path: Path):
         at_once(apply(store, declared(tmp_path, ONE), at("08:00")))
-        at_once(store.change_schedule(1, lambda facts, now: rules.invalidate(facts, now, "odd"), 0))
+        at_once(store.change_schedule(1, lambda facts, now: rules.invalidate(facts, "odd"), 0))
         assert schedules(store)["a"][2] == Status.INVALID
 
         at_once(apply(store, declared(tmp_path, ONE), at("08:10")))

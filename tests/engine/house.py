@@ -27,7 +27,7 @@ from quarterjack.store.postgres_link import Address, address_of
 from quarterjack.store.rows import passed_of, run_of, schedule_of
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.values import Asked
+from quarterjack.store.values import Asked, Present
 from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.zones import zone_data_version
@@ -88,6 +88,8 @@ class House:
         self.wakes: dict[str, int | None] = {}
         self.hinted: set[str] = set()
         self.workers: dict[str, Worker] = {}
+        self._lives = 0
+        self._alive: set[str] = set()
         self.planned_by: list[str] = []
         """Which nodes have made something ready, in turn."""
         self.run(self._start(list(workers)))
@@ -120,9 +122,21 @@ class House:
         self.processes.clear()
         for name in names:
             shares = name == names[0] or self.folder is None
-            self._start_worker(name, self.store if shares else await self._opened())
+            store = self.store if shares else await self._opened()
+            await self._register(name, store)
+            self._start_worker(name, store)
         self.add_process("notifier", Notifier(self.store))
         self.add_process("pruner", Pruner(self.store, Retention()))
+
+    async def _register(self, name: str, store: Store) -> None:
+        """As each process does when it starts; whoever registered before a restart is dead."""
+        self._lives += 1
+        now, life = self.clock.instant, f"{name}, life {self._lives}"
+        store.is_alive = lambda node: node.name in self._alive  # type: ignore[method-assign]
+        await store.register(
+            Present(life, "here", self._lives, True, True, "0", "", "", "", now, now)
+        )
+        self._alive.add(life)
 
     def _start_worker(self, name: str, store: Store) -> None:
         """With a planner and a rescuer, if it is the first on its store."""
@@ -229,6 +243,7 @@ class House:
 
     def restart(self, *names: str) -> None:
         """Every process is gone without a word, and starts anew on what is stored."""
+        self._alive.clear()
         self.workers.clear()
         self.wakes.clear()
         self.hinted.clear()

@@ -56,8 +56,7 @@ def house() -> Iterator[House]:
 @pytest.mark.parametrize(
     ("fields", "ran", "passed"),
     [
-        ({"catch_up": "skip"}, 1, [(3899, "grace")]),
-        ({"catch_up": "skip", "grace": "10s"}, 0, [(3900, "grace")]),
+        ({"catch_up": "skip"}, 0, [(3900, "outage")]),
         ({"catch_up": "run_once"}, 1, [(3899, "coalesced")]),
         ({"catch_up": "run_all"}, 100, [(3800, "max_catch_up_runs")]),
         ({"catch_up": "run_all", "catch_up_window": "1h"}, 60, [(3840, "catch_up_window")]),

@@ -407,7 +407,7 @@ class TestServiceLimits:
     ):
         house = make(limits=AGENT)
         house.add(every="1m", max_consecutive_errors=10)
-        house.work = lambda call: failing(call) if call.repeat_number != 5 else None
+        house.work = lambda call: failing(call) if call.run_id != "1-5" else None
         house.go("09:00")
 
         schedule = house.schedule()
@@ -435,7 +435,7 @@ class TestServiceLimits:
 class TestIfRunning:
     def test_queue_runs_one_after_the_other(self, house: House):
         house.add(every="10m", if_running="queue")
-        house.work = lambda call: house.sleep(15 * MINUTE) if call.repeat_number == 0 else None
+        house.work = lambda call: house.sleep(15 * MINUTE) if call.run_id == "1-0" else None
         house.go("08:35")
 
         starts = [when for when, _ in house.calls]

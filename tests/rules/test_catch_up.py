@@ -247,7 +247,8 @@ def test_a_slot_on_time_is_no_catch_up():
     world, identity = asleep("09:00:30", every="1h")
 
     assert [run.caught_up for run in world.runs.values()] == [False]
-    assert world.schedules[identity].last_fired_at == at("09:00")
+    assert world.schedules[identity].last_fired_at == at("09:00:30")
+    assert world.schedules[identity].last_slot == at("09:00")
 
 
 def test_a_slot_found_later_than_grace_is_a_catch_up():

@@ -456,7 +456,7 @@ class TestWhatIsToldExactly:
         decided = backfill(
             facts._replace(request=7), world.now, start=at("07:30"), until=at("07:30")
         )
-        assert decided.plans[0].schedule.backfill == (7, at("07:30") - 1, at("07:30"))
+        assert decided.plans[0].schedule.backfill == (7, at("07:30") - 1, at("07:30"), False)
         assert world.backfill(identity, "07:30", "08:00") == 31
         world.step()
 

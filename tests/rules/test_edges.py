@@ -238,7 +238,7 @@ class TestInactiveSchedules:
         assert (decided.plans[0].schedule.status_reason or "").startswith("TypeError: ")
         assert (decided.gates, decided.gate_changes) == ({}, [])
         assert decided.outage == world.outage
-        assert decided.pace.dispatched == 0
+        assert decided.pace == world.pace
 
     def test_cancelling_a_run_of_a_schedule_that_has_ended_wakes_who_waited(self):
         world = World()
@@ -666,7 +666,7 @@ class TestWhatASecondLookFound:
         world.come("08:10")
         world.claim()
         facts = world._facts([identity])
-        world._commit(invalidate(facts, world.now, "its zone is gone"))
+        world._commit(invalidate(facts, "its zone is gone"))
         schedule = world.schedules[identity]
         assert (schedule.status, schedule.status_reason) == (Status.INVALID, "its zone is gone")
 
@@ -678,7 +678,7 @@ class TestWhatASecondLookFound:
     def test_a_declared_pause_survives_a_time_of_being_invalid_and_can_be_ended(self):
         world = World()
         identity = world.add(every="1h", enabled=False)
-        world._commit(invalidate(world._facts([identity]), world.now, "broken"))
+        world._commit(invalidate(world._facts([identity]), "broken"))
         world.edit(identity, every="1h", enabled=False)
         schedule = world.schedules[identity]
         assert (schedule.status, schedule.status_reason) == (Status.PAUSED, "declared_disabled")

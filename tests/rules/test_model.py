@@ -88,6 +88,7 @@ class TestForms:
             "cancel": None,
             "error": None,
             "result": None,
+            "repeat": 0,
         }
 
     def test_a_schedule_holds_its_specification(self):
@@ -126,7 +127,10 @@ class TestForms:
                 {"key": "mail", "at": NINE, "before": "closed", "after": "open"}
                 | {"failures": 3, "run_id": "42-7"},
             ),
-            (Backfill(3, at("09:00"), at("09:00")), {"request": 3, "cursor": NINE, "until": NINE}),
+            (
+                Backfill(3, at("09:00"), at("09:00")),
+                {"request": 3, "cursor": NINE, "until": NINE, "again": False},
+            ),
         ],
     )
     def test_the_others(self, value: object, form: object):

@@ -541,7 +541,7 @@ class TestPresets:
             return said.to_json()["max_retries"]
 
         assert retries({}) == 3
-        assert retries({}, preset="agent") == 0
+        assert retries({}, preset="agent") == 3, "the kind of the target is nearer than the service"
         assert retries({}, preset="agent", defaults={"max_retries": 7}) == 7
         assert retries({"preset": "posix", "timezone": "UTC"}, preset="agent") == "endless"
         assert retries({"max_retries": 1}, preset="agent", defaults={"max_retries": 7}) == 1

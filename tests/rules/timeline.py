@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quarterjack.rules import Limits, Reason, Run, State, noticed_outage
+from quarterjack.rules import Limits, Reason, Run, State
 from quarterjack.rules.anchors import slots_of
 from quarterjack.times import slots_between
 from quarterjack.times.durations import read_duration
@@ -104,8 +104,8 @@ class Drawing:
             self.world.go(minute)
             awake = not any(begin <= minute < end for begin, end in self.story.asleep)
             if awake:
-                if minute - last_look > 2 * MINUTE:
-                    self.world.outage = noticed_outage(last_look, minute, 0)
+                if minute - last_look > MINUTE:
+                    self.world.start_planner(last_look)
                 last_look = minute
                 self._minute()
             self._look(minute)

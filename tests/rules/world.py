@@ -13,6 +13,8 @@ from quarterjack import rules
 from quarterjack.rules import (
     OPEN,
     WAITING,
+    Budgets,
+    DoneSlots,
     Ended,
     Ending,
     Facts,
@@ -61,6 +63,7 @@ class World:
         self.limits = limits
         self.outage: Outage | None = None
         self.pace = Pace()
+        self.agents = Budgets()
         self.schedules: dict[int, Schedule] = {}
         self.deleted: dict[int, Schedule] = {}
         self.versions: dict[tuple[int, int], Any] = {}
@@ -116,9 +119,17 @@ class World:
         self._commit(plans)
         return plans.plans[0].added[-1]
 
-    def backfill(self, identity: int, start: str, until: str) -> int:
+    def start_planner(self, last_look: int) -> None:
+        """A planner starts while no other is alive."""
+        mine, agents = self.outage, self.agents
+        self.outage = rules.outage_at_start(mine, last_look, self.now)
+        outage = rules.outage_at_start(agents.outage, last_look, self.now)
+        self.agents = agents._replace(outage=outage)
+
+    def backfill(self, identity: int, start: str, until: str, *, again: bool = False) -> int:
         schedule, low, high = self.schedules[identity], at(start), at(until)
-        self._commit(rules.backfill(self._asked(identity), self.now, start=low, until=high))
+        facts = self._asked(identity)
+        self._commit(rules.backfill(facts, self.now, start=low, until=high, again=again))
         return rules.count_backfill(schedule, low, high)
 
     def cancel(self, run_id: str) -> None:
@@ -233,7 +244,34 @@ class World:
         for run in self.runs.values():
             if run.state in OPEN:
                 by_scope.setdefault(run.scope, []).append(run)
-        return Facts(schedules, by_scope, self._gates(), self.limits, self.outage, self.pace)
+        return Facts(
+            schedules,
+            by_scope,
+            self._gates(),
+            self.limits,
+            self.outage,
+            self.pace,
+            self.agents,
+            done=self._done(schedules),
+        )
+
+    def _done(self, schedules: list[Schedule]) -> dict[int, DoneSlots]:
+        """What backfills leave out."""
+        done = {}
+        for each in schedules:
+            if each.backfill is not None and not each.backfill.again:
+                request, _, until, _ = each.backfill
+                runs = [run for run in self.runs.values() if run.schedule_id == each.id]
+                done[each.id] = DoneSlots(
+                    frozenset(
+                        run.slot
+                        for run in runs
+                        if run.request != request
+                        and (run.state in OPEN or run.state is State.SUCCEEDED)
+                    ),
+                    until,
+                )
+        return done
 
     def _asked(self, identity: int) -> Facts:
         """The facts for what a person asks of one schedule."""
@@ -260,7 +298,7 @@ class World:
         for plan in plans.plans:
             self._apply(plan, edited=edited)
         self._put_gates(plans.gates, plans.gate_changes)
-        self.outage, self.pace = plans.outage, plans.pace
+        self.outage, self.pace, self.agents = plans.outage, plans.pace, plans.agents
 
     def _apply(self, plan: Plan, *, edited: bool = False) -> None:
         identity = plan.schedule.id

@@ -4,6 +4,7 @@ it has in our catalogue of faults, and says what it found in the words of the gl
 from __future__ import annotations
 
 import itertools
+import json
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from quarterjack.sim.record import Line, Moment
 from quarterjack.sim.world import World
 from sim.journal import Lives, PassedRow, RunRow
 from sim.oracle import MINUTE, SECOND, Definition
+from sim.outages import Outages
 from sim.tenures import History, Tenure, histories
 
 SLACK = 90 * SECOND
@@ -41,9 +43,10 @@ MAY_BE_PASSED_OVER_IF: dict[str, Callable[[Definition], bool]] = {
     "grace": lambda d: d["catch_up"] == "skip",
     "max_catch_up_runs": lambda d: d["catch_up"] == "run_all",
     "catch_up_window": lambda d: d["catch_up_window"] is not None and d["catch_up"] != "skip",
+    "outage": lambda d: d["catch_up"] == "skip",
     "outage_limit": lambda d: True,
 }
-MISSED = {"coalesced", "grace", "max_catch_up_runs", "catch_up_window", "outage_limit"}
+MISSED = {"coalesced", "grace", "max_catch_up_runs", "catch_up_window", "outage", "outage_limit"}
 
 LEGAL = {
     ("held", "queued"), ("held", "skipped"), ("held", "cancelled"), ("held", "failed"),
@@ -83,6 +86,7 @@ class Judge:
         self._set = _merged(
             [(each.since, each.until) for each in self.record.disturbances if each.kind in CLOCKS]
         )
+        self.outages = Outages(self)
         self.slots_judged = 0
 
     def moment(self, number: int) -> Moment:
@@ -96,6 +100,10 @@ class Judge:
         """Was the clock of all set between them? Then a verb may have been told what it showed
         before."""
         return _meets(self._set, low, high)
+
+    def is_rationed(self, definition: Definition) -> bool:
+        """May it have to wait for others?"""
+        return definition.is_agent or self.world.profile.limits.has_budgets
 
     def violations(self) -> list[Violation]:
         found = [each for rule in RULES for each in rule(self)]
@@ -216,6 +224,11 @@ def reasons_are_allowed(judge: Judge) -> Iterator[Violation]:
             if not any(MAY_BE_PASSED_OVER_IF[row.reason](each) for each in (definition, before)):
                 told = f"slots from {row.first} were passed over: {row.reason}"
                 yield Violation("C2", told, history.id, at=row.first)
+            if row.reason == "outage_limit" and not judge.is_rationed(definition):
+                told = f"slots from {row.first} were passed over, and nothing is rationed"
+                yield Violation("C2", told, history.id, at=row.first)
+            if row.reason == "outage" and judge.outages.covers(row.last, row.moment):
+                continue
             if row.reason in MISSED:
                 yield from _lateness(judge, history, row.moment, row.last, "missed")
 
@@ -234,15 +247,78 @@ def _lateness(
 ) -> Iterator[Violation]:
     at, now = judge.moment(moment).at, judge.moment(moment).now
     tenure = history.tenure_at(moment)
-    if now is None or tenure is None or judge.world.is_rationed or tenure.when.once:
+    if now is None or tenure is None or judge.is_rationed(tenure.when) or tenure.when.once:
         return
     late = now - slot
     since = judge.moment(tenure.began).at
-    if late <= PROMPT or at - late < since + RECOVERY or tenure.when.completion:
+    is_prompt = late <= PROMPT and what == "planned"
+    if is_prompt or at - late < since + RECOVERY or tenure.when.completion:
         return
     if not judge.is_disturbed(at - late - RECOVERY, at):
         told = f"slot {slot} was {what} {late / SECOND:.1f} s late, and nothing was wrong"
         yield Violation("C2", told, history.id, at=slot)
+
+
+def outages_are_caught_up_as_documented(judge: Judge) -> Iterator[Violation]:
+    """C2: `skip` runs nothing that came due while no planner was alive; and what is caught up
+    keeps to the budget, and to the stagger."""
+    for what, run in judge.outages.nothing_missed_runs_under_skip():
+        yield Violation("C2", what, run.schedule_id, run.id)
+    for what, run in judge.outages.budgets_are_kept():
+        yield Violation("C2", what, run.schedule_id, run.id)
+
+
+def backfills_leave_out_what_is_done(judge: Judge) -> Iterator[Violation]:
+    """C3: unless they were asked for `again`, the slots that have succeeded, or are open."""
+    for schedule_id, rows in judge.lives.schedules.items():
+        again = {}
+        for row in rows:
+            if row.backfill is not None:
+                request, _, _, *beside = json.loads(row.backfill)
+                again[request] = beside == [True]
+        lives = judge.lives.runs_of[schedule_id]
+        for run in (life[0] for life in lives if life[0].kind == "backfill"):
+            others = [_before(life, run.moment) for life in lives if life[0].slot == run.slot]
+            done = [
+                each.id
+                for each in others
+                if each is not None and each.request != run.request
+                and (each.state in OPEN or each.state == "succeeded")
+            ]  # fmt: skip
+            if done and not again.get(run.request, False):
+                what = f"fills slot {run.slot}, which has the run {done[0]}"
+                yield Violation("C3", what, schedule_id, run.id)
+
+
+def _before(life: list[RunRow], moment: int) -> RunRow | None:
+    known = [row for row in life if row.moment < moment]
+    return known[-1] if known else None
+
+
+def errors_in_a_row_are_counted(judge: Judge) -> Iterator[Violation]:
+    """A failed attempt counts if a slot made its run; one that a person asked for only under the
+    preset `agent`."""
+    failed: dict[tuple[int, int], list[RunRow]] = defaultdict(list)
+    settled: Counter[tuple[int, int]] = Counter()
+    for life in judge.lives.runs.values():
+        for before, after in itertools.pairwise(life):
+            if before.state == "running" and after.state != "running":
+                settled[after.schedule_id, after.moment] += 1
+                if after.failures > before.failures:
+                    failed[after.schedule_id, after.moment].append(after)
+    for (schedule_id, moment), runs in failed.items():
+        history = judge.histories.get(schedule_id)
+        rows = judge.lives.schedules[schedule_id]
+        place = bisect_left(rows, moment, key=lambda row: row.moment)
+        if history is None or settled[schedule_id, moment] > 1 or not 0 < place < len(rows):
+            continue
+        (run,), then, now = runs, rows[place - 1], rows[place]
+        is_agent = history.definition_at(moment).is_agent
+        counts = run.kind == "slot" or (run.kind == "manual" and is_agent)
+        expected = then.consecutive_errors + counts
+        if now.moment == moment and now.consecutive_errors != expected:
+            what = f"{now.consecutive_errors} errors in a row are told, and it is {expected}"
+            yield Violation("errors", what, schedule_id, run.id)
 
 
 def attempts_follow_each_other(judge: Judge) -> Iterator[Violation]:
@@ -544,6 +620,9 @@ RULES: tuple[Callable[[Judge], Iterator[Violation]], ...] = (
     every_slot_is_decided_once,
     reasons_are_allowed,
     slots_are_planned_promptly,
+    outages_are_caught_up_as_documented,
+    backfills_leave_out_what_is_done,
+    errors_in_a_row_are_counted,
     attempts_follow_each_other,
     work_does_not_overlap,
     retries_are_bounded,

@@ -94,8 +94,9 @@ class Definition:
         target = next((name for name in TARGETS if name in self.said), "task")
         preset = self.said.get("preset", BY_TARGET.get(target))
         layer: dict[str, Any] = dict(PRESETS[preset]) if preset else {}
-        if limits_errors is not None:
+        if limits_errors is not None and preset in (None, "agent"):
             layer["max_consecutive_errors"] = limits_errors
+        self.own_preset = None if preset == BY_TARGET.get(target) else preset
         self.whole = {**GENERAL, **layer, **self.said}
         self.naming = next(name for name in NAMING if name in self.said)
 
@@ -121,14 +122,21 @@ class Definition:
         for name in (name for name, value in changes.items() if value is None):
             merged.pop(name, None)
         amended.said = merged
+        amended.own_preset = self.own_preset
         amended.whole = {**GENERAL, **merged}
         amended.naming = next(name for name in NAMING if name in merged)
         return amended
 
     def _anchor_default(self) -> str:
         target = next((name for name in TARGETS if name in self.said), "task")
-        layer = PRESETS.get(BY_TARGET.get(target, ""), {})
+        layer = PRESETS.get(self.own_preset or BY_TARGET.get(target, ""), {})
         return str(layer.get("anchor", "slot"))
+
+    @property
+    def is_agent(self) -> bool:
+        """Of the preset of that name, which is its own or comes with what it calls."""
+        own = self.own_preset or ("agent" if "prompt" in self.said else None)
+        return own == "agent"
 
     @property
     def once(self) -> bool:

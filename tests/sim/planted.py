@@ -12,13 +12,23 @@ from typing import Any
 from unittest.mock import patch
 
 from quarterjack.engine.rescuer import Rescuer
-from quarterjack.rules import Plan, Reason, Run, Schedule, State, operations
+from quarterjack.rules import (
+    DoneSlots,
+    Kind,
+    Limits,
+    Plan,
+    Reason,
+    Run,
+    Schedule,
+    State,
+    operations,
+)
 from quarterjack.rules.catch_up import Due
 from quarterjack.rules.draft import Commons, Draft
 from quarterjack.rules.model import PassedOver
 from quarterjack.rules.retry import Retry
-from quarterjack.store import facts, sqlite_thread, verbs
-from quarterjack.store.contract import Store
+from quarterjack.store import facts, nodes, sqlite_thread, verbs
+from quarterjack.store.contract import NO_LIMITS, Store
 from quarterjack.store.rows import run_of
 from quarterjack.store.steps import Ask, Many, Steps, sql
 from quarterjack.store.values import Claimed, Rescued, Settled
@@ -146,7 +156,7 @@ def no_rescuer() -> Any:
 def cursor_moved_in_a_transaction_of_its_own() -> Any:
     def without_runs(later: list[Any], known: Any, now: int, limit: int, decide: Any) -> Steps[Any]:
         """All steps of planning but the one that adds runs."""
-        steps = verbs.plan_due(known, now, limit, decide, rationed=False)
+        steps = verbs.plan_due(known, now, limit, decide, NO_LIMITS)
         step = next(steps)
         while True:
             if isinstance(step, Many) and step.statement == "add_runs":
@@ -210,7 +220,7 @@ def edit_that_drops_the_slots_before_it() -> Any:
 
     def edit(given: Any, specification: Any, now: int) -> Any:
         def nothing(given: Any, now: int) -> tuple[Commons, Plan]:
-            return Commons(given, now), Plan(given.schedules[0])
+            return Commons(given), Plan(given.schedules[0])
 
         with patch.object(operations, "_up_to_now", nothing):
             return real(given, specification, now)
@@ -236,6 +246,32 @@ def lease_judged_by_a_local_clock() -> Any:
     return patch.object(Rescuer, "step", step)
 
 
+def start_that_notes_no_outage() -> Any:
+    def nothing(*_: Any) -> Steps[None]:
+        yield from ()
+
+    return patch.object(nodes, "_note_outage", nothing)
+
+
+def agents_without_limits_of_their_own() -> Any:
+    return patch.object(Limits, "among_agents", lambda self: self)
+
+
+def backfill_of_slots_that_have_succeeded() -> Any:
+    def nothing(*words: Any) -> Steps[DoneSlots]:
+        yield from ()
+        return DoneSlots(frozenset(), words[2])
+
+    return patch.object(facts, "read_done_slots", _named("read_done_slots", nothing))
+
+
+def manual_errors_of_agents_not_counted() -> Any:
+    def counts(_: Schedule, run: Run) -> bool:
+        return run.kind is Kind.SLOT
+
+    return patch.object(settling, "_counts_as_error", counts)
+
+
 BUGS: dict[str, Plant] = {
     function.__name__.replace("_", " "): function
     for function in (
@@ -254,5 +290,9 @@ BUGS: dict[str, Plant] = {
         edit_that_drops_the_slots_before_it,
         lease_judged_by_a_local_clock,
         retry_after_its_schedule_was_deleted,
+        start_that_notes_no_outage,
+        agents_without_limits_of_their_own,
+        backfill_of_slots_that_have_succeeded,
+        manual_errors_of_agents_not_counted,
     )
 }

@@ -21,7 +21,7 @@ from quarterjack.rules import (
 )
 from quarterjack.store import rows
 from quarterjack.store.carrying_out import carry_out_plans
-from quarterjack.store.facts import read_facts, read_schedules
+from quarterjack.store.facts import budgets, read_facts, read_schedules
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import memory_database
 from quarterjack.store.steps import Ask, Many, Steps
@@ -140,7 +140,7 @@ class StoredWorld(World):
                 )
             )
         elif due == known:
-            at_once(self.store.plan_due(self.now, EVERYTHING, decide))
+            at_once(self.store.plan_due(self.now, EVERYTHING, decide, self.limits))
         else:
             at_once(self.store._do(self._planned, sorted(known), decide))
         super()._commit(plans, edited=edited)
@@ -152,7 +152,9 @@ class StoredWorld(World):
         schedules = yield from read_schedules((yield Ask("schedules_by_ids", (wanted,))), known)
         facts = yield from read_facts(schedules, self.now)
         plans = decide(facts, self.now)
-        yield Ask("put_planning", rows.planning_row(self.now, plans.outage, plans.pace))
+        yield Ask(
+            "put_planning", rows.planning_row(self.now, plans.outage, plans.pace, plans.agents)
+        )
         before = {schedule.id: schedule for schedule in schedules}
         yield from carry_out_plans(plans, before, known, self.now)
 
@@ -167,7 +169,7 @@ class StoredWorld(World):
                     expected.open_runs.get(scope, ())
                 )
         assert facts.gates == {key: expected.gates[key] for key in facts.gates}
-        assert (facts.outage, facts.pace) == (expected.outage, expected.pace)
+        assert budgets(facts) == budgets(expected)
 
     def _snapshot(self) -> tuple[Any, ...]:
         return (
@@ -179,6 +181,7 @@ class StoredWorld(World):
             len(self.gate_history),
             self.outage,
             self.pace,
+            self.agents,
         )
 
     def _stored(self) -> tuple[Any, ...]:
@@ -188,7 +191,7 @@ class StoredWorld(World):
         found = all_of("schedules")
         versions = {(row[0], row[5]): row[1] for row in found}
         known = at_once(self.store._do(self.store._known.read, versions))
-        ((_, _, outage, pace),) = all_of("planning")
+        ((_, _, *shared),) = all_of("planning")
         return (
             {row[0]: rows.schedule_of(row, known[row[0], row[5]]) for row in found},
             {row[0] for row in found if row[31] is not None},
@@ -196,7 +199,7 @@ class StoredWorld(World):
             {(row[0], row[1]): rows.passed_of(list(row[1:])) for row in all_of("passed")},
             {row[0]: rows.gate_of(row, None) for row in all_of("gates")},
             len(all_of("gate_changes")),
-            *rows.planning_of((0, outage, pace))[1:],
+            *rows.planning_of((0, *shared))[1:],
         )
 
     def _compare(self) -> None:
@@ -207,7 +210,8 @@ class StoredWorld(World):
         for identity in expected[1]:  # a schedule that is gone has no wake any more
             expected[0][identity] = expected[0][identity]._replace(next_slot=None, wake_at=None)
             stored[0][identity] = stored[0][identity]._replace(next_slot=None, wake_at=None)
-        names = ("schedules", "deleted", "runs", "passed", "gates", "changes", "outage", "pace")
+        names = ["schedules", "deleted", "runs", "passed", "gates", "changes", "outage", "pace"]
+        names += ["agents"]
         for name, one, other in zip(names, stored, expected, strict=True):
             assert one == other, name
 
@@ -227,7 +231,9 @@ class StoredWorld(World):
             new = [run for key, run in self.runs.items() if key not in self._mirrored[2]]
             yield Many("add_runs", new)
             yield Many("put_runs", [rows.run_row(each) for each in self.runs.values()])
-            yield Ask("put_planning", rows.planning_row(self.now, self.outage, self.pace))
+            yield Ask(
+                "put_planning", rows.planning_row(self.now, self.outage, self.pace, self.agents)
+            )
 
         at_once(self.store._do(write))
         self._mirrored = now

@@ -372,7 +372,9 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
         "lock_declaration": ["SCAN CONSTANT ROW"],
         # One row, of four that are each found in an index.
         "next_dues": ["SCAN CONSTANT ROW", "SCAN outbox USING INDEX outbox_unsent"],
+        "count_active_of_preset": ["SCAN counted"],
         "planning": ["SCAN planning"],  # one row
+        "note_look": ["SCAN planning"],
         "rations": ["SCAN planning"],
         "put_planning": ["SCAN planning"],
         "roll_up": ["SCAN CONSTANT ROW", "SCAN CONSTANT ROW"],  # two rows

@@ -92,8 +92,9 @@ def test_schedules_go_on_where_they_were(ask: Asking):
 
 
 def test_runs_that_a_deleted_schedule_left_waiting_are_closed(ask: Asking):
-    assert states(ask, "removed-retrying")[-1] == (State.SKIPPED, "deleted")
-    assert states(ask, "removed-held")[-1] == (State.SKIPPED, "deleted")
+    for key in ("removed-retrying", "removed-held"):
+        state, reason = states(ask, key)[-1]
+        assert (reason, state in (State.SKIPPED, State.FAILED)) == ("deleted", True)
     assert states(ask, "removed-running")[-1] == (State.RUNNING, None)
 
     ran = live_on(ask, "12:00", "13:00")
@@ -101,3 +102,22 @@ def test_runs_that_a_deleted_schedule_left_waiting_are_closed(ask: Asking):
     assert ran.count("sharing") == 2  # the run of 12:00 had been held behind one of these
     assert not {"removed-retrying", "removed-held", "removed-running"} & set(ran)
     assert states(ask, "removed-running")[-1] == (State.LOST, "deleted")
+
+
+def test_what_was_one_instant_says_when_a_slot_was_planned_and_which_it_was(ask: Asking):
+    found = ask.reads.schedule("hourly").schedule
+
+    assert (found.last_slot, found.last_fired_at) == (at("12:00"), at("12:00"))
+
+
+def test_open_runs_know_the_repeat_that_they_are_for(ask: Asking):
+    asked = "select repeat from runs join schedules on id = schedule_id where key = $1"
+    repeats = [row[0] for row in query(ask, f"{asked} order by number", "repeating")]
+
+    assert repeats[-1] == 3, "three have succeeded"
+
+
+def test_prompts_take_from_the_budgets_of_agents(ask: Asking):
+    found = query(ask, "select key from schedules where preset = 'agent' order by id")
+
+    assert [key for (key,) in found] == ["prompting", "prompting-otherwise"]

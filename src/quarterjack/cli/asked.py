@@ -11,8 +11,9 @@ import click
 
 from quarterjack.cli.printing import print_json
 from quarterjack.cli.where import Database, on_database
+from quarterjack.control import Backfilled
 from quarterjack.errors import Invalid, InvalidSpecification
-from quarterjack.rules import Run, Schedule, count_backfill
+from quarterjack.rules import Run, Schedule
 from quarterjack.store.shown import run_json, schedule_json
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import read_instant, to_text
@@ -80,6 +81,7 @@ def run_command(database: Database, which: str, as_json: bool) -> None:
 @on_database
 @click.option("--from", "start", metavar="WHEN", help="The first slot, or before.")
 @click.option("--to", "until", metavar="WHEN", help="The last slot, or after; else now.")
+@click.option("--again", is_flag=True, help="Run also the slots that have succeeded.")
 @click.option("--yes", is_flag=True, help="Do it, without being asked.")
 @click.option("--stop", is_flag=True, help="Do not run what is left of the last one.")
 def backfill_command(
@@ -88,10 +90,12 @@ def backfill_command(
     as_json: bool,
     start: str | None,
     until: str | None,
+    again: bool,
     yes: bool,
     stop: bool,
 ) -> None:
-    """Run the slots of a time that has passed; how many these are is told first."""
+    """Run the slots of a time that has passed, those that have not succeeded; how many these are is
+    told first."""
     if stop:
         stopped = database.ask(lambda control: control.stop_backfill(which))
         show_schedules(database, [stopped], "stopped", as_json=as_json)
@@ -105,20 +109,25 @@ def backfill_command(
         raise InvalidSpecification.because("from", to_text(first), "is after the end", remedy)
     with database.reading() as reads:
         schedule = reads.schedule(which).schedule
-    count = count_backfill(schedule, first, last)
-    span = f"{count:,} slots of {_name(schedule)} from {to_text(first)} to {to_text(last)}"
+    found = database.ask(lambda c: c.count_backfill(schedule, first, last, again=again))
+    span = f"{found.slots:,} slots of {_name(schedule)} from {to_text(first)} to {to_text(last)}"
+    if found.left_out:
+        span += f"; {found.left_out:,} have succeeded or are open (--again runs them, too)"
     if not yes and not _is_confirmed(span, as_json=as_json):
         if as_json:
-            print_json({"status": "pending", "slots": count})
+            print_json(_backfilled("pending", found))
         else:
             click.echo(f"{span}; nothing is done without --yes")
         sys.exit(PENDING)
-    schedule_id = schedule.id
-    _, count = database.ask(lambda control: control.backfill(schedule_id, first, last))
+    database.ask(lambda c: c.backfill(schedule.id, first, last, again=again))
     if as_json:
-        print_json({"status": "ok", "slots": count})
+        print_json(_backfilled("ok", found))
     else:
         click.echo(f"to be run: {span}")
+
+
+def _backfilled(status: str, found: Backfilled) -> dict[str, Any]:
+    return {"status": status, "slots": found.slots, "left_out": found.left_out}
 
 
 def _is_confirmed(span: str, *, as_json: bool) -> bool:

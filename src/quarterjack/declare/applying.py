@@ -134,7 +134,7 @@ def _is_same(schedule: Schedule, wanted: Specification) -> bool:
 
 def _is_spent(gone: Stored | None, wanted: Specification) -> bool:
     """Has this very schedule fired, and been deleted after its run?"""
-    if gone is None or not wanted.delete_after_run or gone.schedule.last_fired_at is None:
+    if gone is None or not wanted.delete_after_run or gone.schedule.last_slot is None:
         return False
     return _is_same(gone.schedule, wanted)
 

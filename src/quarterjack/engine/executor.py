@@ -142,7 +142,7 @@ class Executor:
             specification.name,
             run.slot,
             run.attempt,
-            run.number,
+            run.repeat,
             specification.payload,
             last_success_at,
             owner,

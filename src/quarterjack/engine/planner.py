@@ -4,7 +4,6 @@ once, in the transaction that moves the cursor."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from quarterjack import rules
 from quarterjack.engine.loop import Hint
@@ -46,9 +45,7 @@ class Planner:
         # Asked for right behind it, a claim finds what is planned, and shares its commit.
         self._hint("worker")
         try:
-            planned = await self._store.plan_due(
-                now, BATCH, self._decide, rationed=self._limits.are_shared
-            )
+            planned = await self._store.plan_due(now, BATCH, self._decide, self._limits)
         except StoreError:
             raise
         except Exception as error:
@@ -94,7 +91,8 @@ class Planner:
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
             log.error("schedule is invalid %s", told(schedule=schedule_id, because=why))
-            await self._store.change_schedule(schedule_id, partial(_invalidate, why), now)
+            invalidate = lambda facts, _: rules.invalidate(facts, why)  # noqa: E731
+            await self._store.change_schedule(schedule_id, invalidate, now)
 
 
 def planning_within(limits: Limits) -> DecidePlans:
@@ -104,7 +102,3 @@ def planning_within(limits: Limits) -> DecidePlans:
         return rules.plan(facts._replace(limits=limits), now)
 
     return decide
-
-
-def _invalidate(why: str, facts: Facts, now: int) -> Plans:
-    return rules.invalidate(facts, now, why)

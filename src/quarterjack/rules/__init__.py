@@ -13,20 +13,27 @@ Promised: the same facts and `now` give the same decision; every slot in (cursor
 or lies in a row with a reason; no plan is longer than its bounds, however long the outage.
 """
 
+from quarterjack.rules.backfill import backfill, count_backfill, count_named, stop_backfill
 from quarterjack.rules.forms import to_json
 from quarterjack.rules.house_rules import HouseRules
 from quarterjack.rules.limits import (
+    AGENT_LIMITS,
     LOOK_NOTED_AFTER,
+    Budgets,
     Limits,
     Outage,
     Pace,
+    active_max,
+    may_notice_outage,
     next_look,
     noticed_outage,
+    outage_at_start,
     read_limits,
 )
 from quarterjack.rules.model import (
     Attempt,
     Backfill,
+    DoneSlots,
     Ended,
     Ending,
     Facts,
@@ -44,9 +51,7 @@ from quarterjack.rules.model import (
     Settlements,
 )
 from quarterjack.rules.operations import (
-    backfill,
     cancel_run,
-    count_backfill,
     create,
     delete,
     edit,
@@ -55,7 +60,6 @@ from quarterjack.rules.operations import (
     resume,
     retry_run,
     run_now,
-    stop_backfill,
 )
 from quarterjack.rules.plan import plan
 from quarterjack.rules.presets import AS_A_SETTING, PRESETS
@@ -73,9 +77,12 @@ from quarterjack.rules.states import OPEN, WAITING, RunEvent, ScheduleEvent, Sta
 from quarterjack.rules.validation import read_specification
 
 __all__ = [
+    "AGENT_LIMITS",
     "AS_A_SETTING",
     "Attempt",
     "Backfill",
+    "Budgets",
+    "DoneSlots",
     "Ended",
     "Ending",
     "Facts",
@@ -109,17 +116,21 @@ __all__ = [
     "Status",
     "Unreadable",
     "WAITING",
+    "active_max",
     "backfill",
     "cancel_run",
     "count_backfill",
+    "count_named",
     "create",
     "delete",
     "edit",
     "horizons",
     "invalidate",
     "may_be_forgotten",
+    "may_notice_outage",
     "next_look",
     "noticed_outage",
+    "outage_at_start",
     "pause",
     "plan",
     "read_limits",

@@ -46,6 +46,11 @@ def counts_anew_on_resume(recurrence: Recurrence) -> bool:
     return recurrence.anchor == "completion" or recurrence.start_at is None
 
 
+def following_completion(schedule: Schedule, ended_at: int) -> int | None:
+    """The slot that follows, if the open run ends then."""
+    return _slots_from(schedule, ended_at).after(max(schedule.cursor, ended_at))
+
+
 def anchored_at(schedule: Schedule, instant: int) -> Schedule:
     """Counting from this instant; what comes next follows from it."""
     following = _slots_from(schedule, instant).after(max(schedule.cursor, instant))

@@ -1,7 +1,7 @@
 """Catch-up: a step finds several slots due, or one later than `grace`. Which of them run?
 
 `run_once`  the newest
-`skip`      the newest, if it is within grace
+`skip`      the newest, if it is within grace and a planner was alive when it came due
 `run_all`   each, at most `max_catch_up_runs` of the newest
 
 `catch_up_window` bounds how old a slot may be. What does not run is told by its number, never by a
@@ -85,9 +85,23 @@ def due_slots(slots: Slots, after: int, now: int) -> tuple[Due | None, int | Non
     return Due(slots, after, first, newest, now), slots.after(now)
 
 
-def choose(due: Due, policy: CatchUp, window: Window | None, *, once: bool) -> Chosen:
-    """Which of the due slots may run. A window is judged first: what it refuses is no candidate."""
+def choose(
+    due: Due,
+    policy: CatchUp,
+    window: Window | None,
+    missed_until: int | None = None,
+    *,
+    once: bool,
+) -> Chosen:
+    """Which of the due slots may run. A window is judged first: what it refuses is no candidate.
+    What came due before `missed_until` was missed, for no planner was alive then."""
+    is_missed = missed_until is not None and due.first < missed_until
+    if is_missed and not once and policy.policy is CatchUpPolicy.SKIP:
+        assert missed_until is not None
+        return _without_missed(due, policy, window, missed_until)
     late = due.now - due.newest > policy.grace
+    if missed_until is not None and due.newest < missed_until:
+        late = True
     if once or not (late or due.several):
         reason = None if window is None else refused_for(window, due.newest)
         if reason is None:
@@ -100,6 +114,17 @@ def choose(due: Due, policy: CatchUp, window: Window | None, *, once: bool) -> C
     passed += due.row(oldest, rest_until, _rest_reason(policy))
     passed += due.row(due.after + 1, oldest - 1, _age_reason(policy))
     return Chosen(tuple(reversed(kept)), passed, late or due.several)
+
+
+def _without_missed(due: Due, policy: CatchUp, window: Window | None, missed_until: int) -> Chosen:
+    """Nothing that came due while no planner was alive runs."""
+    missed = due.row(due.first, missed_until - 1, Reason.OUTAGE)
+    first = due.slots.after(missed_until - 1)
+    if first is None or first > due.newest:
+        return Chosen((), missed, caught_up=True)
+    rest = due._replace(after=missed_until - 1, first=first)
+    chosen = choose(rest, policy, window, once=False)
+    return chosen._replace(passed=[*missed, *chosen.passed])
 
 
 def _newest(

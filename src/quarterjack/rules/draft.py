@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quarterjack.rules.gate import SharedGates
+from quarterjack.rules.limits import Budgets, Outage, Rations
 from quarterjack.rules.model import (
     Facts,
     Gate,
@@ -29,18 +30,20 @@ from quarterjack.rules.states import RunEvent, State, moved_run
 class Commons:
     """What the schedules of a batch share, as far as the batch has come."""
 
-    def __init__(self, facts: Facts, now: int) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.open_runs = dict(facts.open_runs)
         # An operation makes a second draft for its one schedule, which must see the first.
         self.is_batch = len(facts.schedules) > 1
         self.gates = SharedGates(facts.gates)
-        self.limits = facts.limits
-        self.outage = facts.outage
-        self.pace = facts.pace.at(now, facts.limits)
+        limits, agents = facts.limits, facts.limits.among_agents()
+        self.all = Rations(limits, facts.outage, facts.pace)
+        self.agents = Rations(agents, facts.agents.outage, facts.agents.pace)
+        self.done = facts.done
 
     def results(self, plans: Sequence[Plan]) -> Plans:
-        gates = self.gates
-        return Plans(plans, gates.changed, gates.changes, self.outage, self.pace)
+        gates, budgets = self.gates, Budgets(self.agents.outage, self.agents.pace)
+        outage, pace = self.all.outage, self.all.pace
+        return Plans(plans, gates.changed, gates.changes, outage, pace, budgets)
 
 
 class Draft:
@@ -65,7 +68,16 @@ class Draft:
         self.now = now
         self.scope = self.specification.scope(schedule.id)
         self.open_runs: Sequence[Run] = commons.open_runs.get(self.scope, ())
-        self.outage = commons.outage
+        self.rations: Sequence[Rations] = (commons.all,)
+        if self.specification.is_agent:
+            self.rations = (commons.all, commons.agents)
+
+    @property
+    def outage(self) -> Outage | None:
+        """The outage in which its slots may have been missed: it began when the schedule was there
+        already."""
+        outage = self.commons.all.outage
+        return outage if outage is not None and self.schedule.created_at < outage.until else None
 
     @property
     def own_open_runs(self) -> list[Run]:
@@ -128,6 +140,7 @@ class Draft:
             specification.priority,
             specification.queue,
             caught_up,
+            repeat=schedule.current_repeat,
         )
 
     def add(self, runs: Sequence[Run]) -> None:
@@ -178,7 +191,9 @@ class Draft:
     def plan(self) -> Plan:
         """As decided; what others in the batch must know is noted in what they share."""
         commons, schedule = self.commons, self.schedule
-        commons.outage = self.outage
+        commons.all = self.rations[0]
+        if self.specification.is_agent:
+            commons.agents = self.rations[1]
         for gate, run_id in reversed(self.gates):
             commons.gates.put(gate, self.now, run_id)
         if self.specification.shares_scope or not commons.is_batch:

@@ -59,13 +59,9 @@ class HouseRules(NamedTuple):
             return self.specification(changes, key, now)
         body = amended(specification.to_json(), changes)
         for field in [name for name, value in changes.items() if value is None]:
-            body[field] = self._default(field)
-        return self._with_known_queue(read_specification(body, key=key, now=now), key)
-
-    def _default(self, field: str) -> Any:
-        if field == "max_consecutive_errors" and field not in self.defaults:
-            return self.limits.max_consecutive_errors
-        return self.defaults.get(field)
+            body[field] = self.defaults.get(field)
+        read = read_specification(body, key=key, now=now, limits=self.limits)
+        return self._with_known_queue(read, key)
 
     def refuse_if_declared_only(self, what: str) -> None:
         if self.declared_only:

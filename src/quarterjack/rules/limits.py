@@ -4,6 +4,9 @@ Planning is paced (`max_dispatch_per_tick` schedules a second); after an outage 
 `max_catchup_runs` recurring schedules are caught up, `catchup_stagger_ms` apart. One-shots are
 never dropped: those beyond follow at the same stagger. Both budgets are values that the store
 keeps in one row, so there is one of each, however many nodes plan.
+
+A limit that `limits:` or the preset of the service gives holds for all schedules together. One that
+is not given is that of the preset `agent`, and holds for the schedules of that preset together.
 """
 
 from __future__ import annotations
@@ -17,25 +20,42 @@ from quarterjack.times.reading import read_whole_number
 
 
 class Limits(NamedTuple):
-    """0 is unlimited."""
+    """0 is unlimited, None is not given."""
 
-    max_scheduled_jobs: int = 0
-    max_dispatch_per_tick: int = 0
-    max_catchup_runs: int = 0
-    catchup_stagger_ms: int = 0
+    max_scheduled_jobs: int | None = None
+    max_dispatch_per_tick: int | None = None
+    max_catchup_runs: int | None = None
+    catchup_stagger_ms: int | None = None
     timer_clamp_ms: int = 60_000
     max_consecutive_errors: int | None = None
     """The default for schedules; None leaves it to their presets."""
 
+    def among_agents(self) -> Limits:
+        """What holds among the schedules of the preset `agent`, beside what holds for all."""
+        given = {name: 0 for name, value in self._asdict().items() if value is not None}
+        return AGENT_LIMITS._replace(**given | {"timer_clamp_ms": self.timer_clamp_ms})
+
     @property
-    def are_shared(self) -> bool:
+    def has_budgets(self) -> bool:
         """Is something given out to all planners together?"""
-        return bool(self.max_dispatch_per_tick or self.max_catchup_runs)
+        return bool(self.max_dispatch_per_tick or self.max_catchup_runs or self.catchup_stagger_ms)
+
+    def rations(self, *, is_agent: bool) -> bool:
+        """Does a schedule take from a budget?"""
+        return self.has_budgets or (is_agent and self.among_agents().has_budgets)
+
+    @property
+    def stagger(self) -> int:
+        return (self.catchup_stagger_ms or 0) * MILLISECOND
 
     @property
     def stagger_keeps_pace(self) -> bool:
         """Are those who are caught up no more in a second than may be dispatched?"""
-        return self.catchup_stagger_ms * self.max_dispatch_per_tick >= 1000
+        return self.stagger * (self.max_dispatch_per_tick or 0) >= SECOND
+
+
+AGENT_LIMITS = Limits(1000, 5, 5, 5000, 60_000, 10)
+"""Those of the preset `agent`."""
 
 
 _BOUNDS = {
@@ -53,8 +73,8 @@ _SECONDS_APART = 10
 
 
 class Outage(NamedTuple):
-    """Nobody planned in (since, until]. The next schedule to be caught up may start then; so many
-    of those before it recur."""
+    """No planner was alive, or none looked, from `since` until `until`. The next schedule to be
+    caught up may start at `next_ready_at`; so many of those before it recur."""
 
     since: int
     until: int
@@ -63,7 +83,11 @@ class Outage(NamedTuple):
 
     def covers(self, slot: int) -> bool:
         """What is still undecided now, and came due before planning went on, was missed."""
-        return slot <= self.until
+        return slot < self.until
+
+    def since_then(self) -> Outage:
+        """The same outage, with nothing of its budget used."""
+        return Outage(self.since, self.until)
 
     def has_room(self, limits: Limits) -> bool:
         """May one more recurring schedule be caught up?"""
@@ -74,7 +98,9 @@ class Outage(NamedTuple):
         return max(self.next_ready_at, now)
 
     def caught_up_one(self, limits: Limits, now: int, *, recurring: bool) -> Outage:
-        after = self.ready_at(now) + limits.catchup_stagger_ms * MILLISECOND
+        after = self.next_ready_at
+        if limits.stagger:
+            after = self.ready_at(now) + limits.stagger
         return self._replace(next_ready_at=after, recurring=self.recurring + recurring)
 
 
@@ -107,26 +133,64 @@ class Pace(NamedTuple):
         return (self.second + 1 + self.postponed // most) * SECOND
 
 
-OUTAGE_AT_LEAST = 60 * SECOND
-"""A shorter gap is a restart, not an outage."""
+class Budgets(NamedTuple):
+    """What is used of the budgets of a group of schedules."""
+
+    outage: Outage | None = None
+    pace: Pace = Pace()
+
+
+class Rations(NamedTuple):
+    """The limits of a group of schedules, and what is used of them."""
+
+    limits: Limits
+    outage: Outage | None
+    pace: Pace
+
+    @property
+    def has_room(self) -> bool:
+        """May one more recurring schedule be caught up?"""
+        return self.outage is None or self.outage.has_room(self.limits)
+
+    def caught_up_one(self, ready_at: int, *, recurring: bool) -> Rations:
+        if self.outage is None:
+            return self
+        outage = self.outage.caught_up_one(self.limits, ready_at, recurring=recurring)
+        return self._replace(outage=outage)
+
+    def postpones_until(self, now: int) -> int | None:
+        """If this second is full: the second in which there is room."""
+        return self.pace.at(now, self.limits).postpones_until(self.limits)
+
+    def postponed_one(self, now: int) -> Rations:
+        return self._replace(pace=self.pace.at(now, self.limits).postponed_one())
+
+    def dispatched_one(self, now: int) -> Rations:
+        if not self.limits.max_dispatch_per_tick:
+            return self
+        return self._replace(pace=self.pace.at(now, self.limits).dispatched_one())
+
+
+GAP_AT_LEAST = 60 * SECOND
+"""While a planner is alive, a shorter time between two looks is no outage."""
 LOOK_NOTED_AFTER = 20 * SECOND
 """How old the note of the last look may become while nothing is due."""
+
+
+def may_notice_outage(last_look: int | None, now: int) -> bool:
+    """Whoever looks now must be the only one who does, for he may notice an outage."""
+    return last_look is not None and not 0 <= now - last_look <= GAP_AT_LEAST
 
 
 def current_outage(
     known: Outage | None, last_look: int | None, limits: Limits, now: int
 ) -> Outage | None:
-    """The outage that has to be caught up: a new one, or the last; none if nothing is rationed.
-    Until a look is noted it is the same outage, whoever notices it, and has one budget."""
-    if not limits.max_catchup_runs and not limits.catchup_stagger_ms:
-        return None
-    longest_gap = max(OUTAGE_AT_LEAST, 2 * limits.timer_clamp_ms * MILLISECOND)
-    if known is not None and known.until > now + _SECONDS_APART * SECOND:
-        known = None  # a clock was ahead when it was noticed
+    """The outage that has to be caught up: one that is noticed now, since nobody looked for too
+    long, or the last one."""
+    longest_gap = max(GAP_AT_LEAST, 2 * limits.timer_clamp_ms * MILLISECOND)
+    known = _believed(known, now)
     noticed = noticed_outage(last_look, now, longest_gap)
-    if noticed is None or known is None or known.since != noticed.since:
-        return noticed or known
-    return known._replace(until=noticed.until)
+    return known if noticed is None else _continued(known, noticed)
 
 
 def noticed_outage(last_look: int | None, now: int, longest_gap: int) -> Outage | None:
@@ -137,18 +201,50 @@ def noticed_outage(last_look: int | None, now: int, longest_gap: int) -> Outage 
     return Outage(last_look, now)
 
 
+def outage_at_start(known: Outage | None, last_look: int | None, now: int) -> Outage:
+    """A planner starts while no other is alive: whatever is due and undecided was missed, however
+    short that was."""
+    return _continued(_believed(known, now), Outage(last_look or 0, now))
+
+
+def _believed(known: Outage | None, now: int) -> Outage | None:
+    """None, if the clock was ahead when it was noticed."""
+    is_ahead = known is not None and known.until > now + _SECONDS_APART * SECOND
+    return None if is_ahead else known
+
+
+def _continued(known: Outage | None, noticed: Outage) -> Outage:
+    """Until a look is noted it is the same outage, whoever notices it, and has one budget. What
+    follows another one starts behind all that was caught up after that."""
+    if known is None:
+        return noticed
+    if known.since != noticed.since:
+        return noticed._replace(next_ready_at=known.next_ready_at)
+    return known._replace(until=max(known.until, noticed.until))
+
+
 def next_look(now: int, wake_at: int | None, limits: Limits) -> int:
     """When to look at the store again: at the next wake, but never later than the clamp."""
     latest = now + limits.timer_clamp_ms * MILLISECOND
     return latest if wake_at is None else min(max(wake_at, now), latest)
 
 
-def refuse_beyond_limit(active: int, limits: Limits) -> None:
+def active_max(limits: Limits, *, is_agent: bool) -> int:
+    """How many schedules may be active: of all, if that is given, else of those that are like this
+    one. 0 is any number."""
+    if limits.max_scheduled_jobs is not None or not is_agent:
+        return limits.max_scheduled_jobs or 0
+    return limits.among_agents().max_scheduled_jobs or 0
+
+
+def refuse_beyond_limit(active: int, limits: Limits, *, is_agent: bool) -> None:
     """Is there room for one more active schedule?"""
-    most = limits.max_scheduled_jobs
+    most = active_max(limits, is_agent=is_agent)
     if most and active >= most:
         remedy = "pause or delete one, or raise the limit"
-        raise Conflict(f"{active} schedules are active and max_scheduled_jobs is {most}; {remedy}")
+        among = "" if limits.max_scheduled_jobs is not None else ' of the preset "agent"'
+        what = f"{active} schedules{among} are active"
+        raise Conflict(f"{what} and max_scheduled_jobs is {most}; {remedy}")
 
 
 def read_limits(mapping: Mapping[str, Any], base: Limits = Limits()) -> Limits:  # noqa: B008

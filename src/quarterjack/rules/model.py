@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from quarterjack.rules.limits import Limits, Outage, Pace
+from quarterjack.rules.limits import Budgets, Limits, Outage, Pace
 from quarterjack.rules.reasons import MISSED, Reason
 from quarterjack.rules.states import State, Status
 from quarterjack.rules.words import Word
@@ -57,10 +57,19 @@ class PassedOver(NamedTuple):
 
 
 class Backfill(NamedTuple):
-    """Slots in (cursor, until] that a person wants to have run."""
+    """Slots in (cursor, until] that a person wants to have run: those without a run that has
+    succeeded or is open, or all of them, `again`."""
 
     request: int
     cursor: int
+    until: int
+    again: bool = False
+
+
+class DoneSlots(NamedTuple):
+    """The slots of a backfill, up to `until`, that have a run which has succeeded or is open."""
+
+    slots: frozenset[int]
     until: int
 
 
@@ -93,12 +102,15 @@ class Schedule(NamedTuple):
     last_result: str | None = None
     last_run_id: str | None = None
     last_fired_at: int | None = None
+    """When the last of its slots was planned."""
     last_success_at: int | None = None
     last_success_run_id: str | None = None
     last_failure_at: int | None = None
     passed: PassedOver | None = None
     """The row that the next slot may join: nothing has run since."""
     backfill: Backfill | None = None
+    last_slot: int | None = None
+    """The last of its slots that became a run."""
     deleted_at: int | None = None
     """Set by the store when it deletes the schedule, and never written with it."""
 
@@ -135,6 +147,8 @@ class Run(NamedTuple):
     """Why its attempt is asked to stop."""
     error: str | None = None
     result: Any = None
+    repeat: int = 0
+    """How many repeats of the schedule had succeeded when it was planned."""
 
     @property
     def id(self) -> str:
@@ -226,10 +240,15 @@ class Facts(NamedTuple):
     limits: Limits = Limits()
     outage: Outage | None = None
     pace: Pace = Pace()
+    agents: Budgets = Budgets()
+    """Of the schedules of the preset `agent`, for limits that hold only for these."""
     last_look: int | None = None
     """When the store was last looked at for what is due."""
+    done: Mapping[int, DoneSlots] = {}
+    """By schedule, for those with a backfill that leaves out what is done."""
     active: int = 0
-    """For an operation: how many other schedules are active, or rest only until some instant."""
+    """For an operation: how many other schedules are active, or rest only until some instant, of
+    those among which this one is counted."""
     request: int = 0
     """For an operation: the number of the request, which no other has."""
 
@@ -273,6 +292,7 @@ class Plans(NamedTuple):
     gate_changes: Sequence[GateChange]
     outage: Outage | None
     pace: Pace
+    agents: Budgets = Budgets()
 
 
 class Ended(NamedTuple):

@@ -11,13 +11,14 @@ from quarterjack.errors import Conflict, InvalidSpecification, WrongState
 from quarterjack.rules.anchors import counts_anew_on_resume, slots_of
 from quarterjack.rules.draft import Commons, Draft
 from quarterjack.rules.first_run import first_cursor
-from quarterjack.rules.limits import Limits, current_outage, refuse_beyond_limit
-from quarterjack.rules.model import Backfill, Facts, Kind, Plan, Plans, Run, Schedule
+from quarterjack.rules.limits import Limits, refuse_beyond_limit
+from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, turn
 from quarterjack.rules.pause import as_of, paused, resumed, woken
 from quarterjack.rules.plan import invalidated, plan_one
+from quarterjack.rules.rationing import with_current_outage
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.specification import Specification, Unreadable
+from quarterjack.rules.specification import Specification, Unreadable, refuse_unreadable
 from quarterjack.rules.states import (
     OPEN,
     RunEvent,
@@ -37,7 +38,7 @@ def create(
     identity: int, key: str, specification: Specification, now: int, *, active: int, limits: Limits
 ) -> Schedule:
     """A new schedule. `active` says how many others count: those that are active, or rest only
-    until some instant."""
+    until some instant, of all or of the preset `agent`."""
     since = getattr(specification.recurrence, "created_at", None)
     schedule = Schedule(
         identity,
@@ -55,7 +56,7 @@ def create(
     schedule = schedule._replace(cursor=cursor, next_slot=following, wake_at=wake_at)
     if not specification.enabled:
         return paused(schedule, Reason.DECLARED_DISABLED, by=BY_DECLARATION, until=None)
-    refuse_beyond_limit(active, limits)
+    refuse_beyond_limit(active, limits, is_agent=specification.is_agent)
     return schedule
 
 
@@ -80,7 +81,7 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
         schedule = _enabled_as_declared(schedule, now)
     was_active = before.schedule.status is Status.ACTIVE
     if schedule.status is Status.ACTIVE and not was_active:
-        refuse_beyond_limit(facts.active, facts.limits)
+        refuse_beyond_limit(facts.active, facts.limits, is_agent=specification.is_agent)
     draft = Draft(woken(schedule, now), commons, now)
     _bring_along(draft, before.schedule)
     if schedule.status is Status.PAUSED and was_active:
@@ -99,11 +100,12 @@ def pause(
     if until is not None and until <= now:
         remedy = "give an instant to come, or none"
         raise InvalidSpecification.because("until", to_text(until), "has passed", remedy)
-    _refuse_unreadable(facts.schedules[0])
-    schedule = as_of(facts.schedules[0], now)
+    (schedule,) = facts.schedules
+    refuse_unreadable(schedule.specification, schedule.key)
+    schedule = as_of(schedule, now)
     moved_schedule(schedule, ScheduleEvent.PAUSE)
     if schedule.specification.once:
-        commons, before = Commons(facts, now), Plan(schedule)
+        commons, before = Commons(facts), Plan(schedule)
     else:
         commons, before = _up_to_now(facts, now)
     draft = Draft(before.schedule, commons, now)
@@ -118,8 +120,9 @@ def resume(facts: Facts, now: int) -> Plans:
     (schedule,) = facts.schedules
     until = schedule.paused_until
     schedule = resumed(schedule, now if until is None else min(now, until))
-    refuse_beyond_limit(facts.active, facts.limits)
-    return Commons(facts, now).results([Plan(schedule)])
+    is_agent = schedule.specification.is_agent
+    refuse_beyond_limit(facts.active, facts.limits, is_agent=is_agent)
+    return Commons(facts).results([Plan(schedule)])
 
 
 def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
@@ -132,7 +135,7 @@ def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
     if isinstance(schedule.specification, Unreadable):
         gone = schedule._replace(next_slot=None, wake_at=None)
         plan = Plan(gone, closes=Reason.DELETED, deleted=True)
-        return Commons(facts, now).results([plan])
+        return Commons(facts).results([plan])
     commons, before = _up_to_now(facts, now)
     draft = Draft(before.schedule._replace(next_slot=None, wake_at=None), commons, now)
     draft.close_waiting(Reason.DELETED)
@@ -152,7 +155,7 @@ def retry_run(facts: Facts, run: Run, now: int) -> Plans:
     if run.state is State.QUEUED and run.waits_to_retry:
         (schedule,) = facts.schedules
         ready = run._replace(ready_at=min(run.ready_at, now))
-        return Commons(facts, now).results([Plan(schedule, released=[ready])])
+        return Commons(facts).results([Plan(schedule, released=[ready])])
     if run.state in OPEN or run.state is State.SUCCEEDED:
         remedy = "only one that was closed without success, or waits to retry, can be tried again"
         raise WrongState(f"run {run.id} is {run.state}; {remedy}")
@@ -160,7 +163,8 @@ def retry_run(facts: Facts, run: Run, now: int) -> Plans:
 
 
 def _run_at_once(facts: Facts, now: int, slot: int) -> Plans:
-    _refuse_unreadable(facts.schedules[0])
+    (schedule,) = facts.schedules
+    refuse_unreadable(schedule.specification, schedule.key)
     commons, before = _up_to_now(facts, now)
     schedule = before.schedule
     if schedule.status in (Status.PAUSED, Status.INVALID):
@@ -183,59 +187,18 @@ def _run_at_once(facts: Facts, now: int, slot: int) -> Plans:
     return commons.results([_joined(before, draft.plan())])
 
 
-def invalidate(facts: Facts, now: int, reason: str) -> Plans:
+def invalidate(facts: Facts, reason: str) -> Plans:
     """Its definition cannot be used; what waits is closed, until an edit mends it."""
     (schedule,) = facts.schedules
-    commons = Commons(facts, now)
+    commons = Commons(facts)
     return commons.results([invalidated(schedule, commons, reason)])
-
-
-def count_backfill(schedule: Schedule, start: int, until: int) -> int:
-    """How many slots lie in [start, until]."""
-    _refuse_unreadable(schedule)
-    slots = schedule.specification.recurrence.slots_through(schedule.anchor_at)
-    return slots.count(start - 1, until)
-
-
-def backfill(facts: Facts, now: int, *, start: int, until: int) -> Plans:
-    """The slots in [start, until] are worked off by the planner, from now on."""
-    (schedule,) = facts.schedules
-    _refuse_unreadable(schedule)
-    if schedule.status is not Status.ACTIVE:
-        raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; only an active one runs')
-    if schedule.specification.once or schedule.specification.completion:
-        what = schedule.specification.recurrence.describe()
-        remedy = "use run instead"
-        raise WrongState(f'schedule "{schedule.key}" is {what}, without past slots; {remedy}')
-    if schedule.backfill is not None:
-        upto = to_text(schedule.backfill.until)
-        raise Conflict(f'schedule "{schedule.key}" is filled up to {upto} already; wait for that')
-    if not start <= until <= now:
-        remedy = "give a start, and an end that is neither before it nor to come"
-        said = f"{to_text(start)} to {to_text(until)}"
-        raise InvalidSpecification.because("backfill", said, "is no past range", remedy)
-    wanted = Backfill(facts.request, start - 1, until)
-    planned = Plan(schedule._replace(backfill=wanted, wake_at=now))
-    return Commons(facts, now).results([planned])
-
-
-def stop_backfill(facts: Facts, now: int) -> Plans:
-    """What is left of the range is not run."""
-    (schedule,) = facts.schedules
-    if schedule.backfill is None:
-        raise WrongState(
-            f'schedule "{schedule.key}" has no range to fill; there is nothing to stop'
-        )
-    # The planner sees whether that was all that it was kept for.
-    stopped = woken(schedule._replace(backfill=None), now)
-    return Commons(facts, now).results([Plan(stopped)])
 
 
 def cancel_run(facts: Facts, run: Run, now: int) -> Plans:
     """A run that waits is closed; one that runs is asked to stop."""
     moved_run(run, RunEvent.CANCEL)
     (schedule,) = facts.schedules
-    commons = Commons(facts, now)
+    commons = Commons(facts)
     draft = Draft(schedule, commons, now)
     draft.cancel(run, Reason.REQUESTED)
     draft.wake_next()
@@ -256,17 +219,10 @@ def _scope(schedule: Schedule) -> str:
     return schedule.specification.scope(schedule.id)
 
 
-def _refuse_unreadable(schedule: Schedule) -> None:
-    if isinstance(schedule.specification, Unreadable):
-        why = f"cannot be read ({schedule.specification}); edit or delete it"
-        raise WrongState(f'the definition of schedule "{schedule.key}" {why}')
-
-
 def _up_to_now(facts: Facts, now: int) -> tuple[Commons, Plan]:
     """The plan under the specification as it was. A person does not wait for the pace, but takes
     from the budget of an outage that no planner has noticed yet."""
-    outage = current_outage(facts.outage, facts.last_look, facts.limits, now)
-    commons = Commons(facts._replace(outage=outage or facts.outage), now)
+    commons = Commons(with_current_outage(facts, now))
     (schedule,) = facts.schedules
     return commons, plan_one(schedule, commons, now, paced=False)
 
@@ -306,7 +262,7 @@ def _named_anew(schedule: Schedule, now: int) -> Schedule:
     cursor = max(schedule.cursor, now)
     if specification.once:
         slot = slots_of(schedule).after(EARLIEST - 1)
-        fired = schedule.last_fired_at
+        fired = schedule.last_slot
         if slot is not None and (fired is None or slot > fired):
             cursor = min(cursor, slot - 1)
     schedule = schedule._replace(cursor=cursor, passed=None, backfill=None)

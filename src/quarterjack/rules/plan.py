@@ -21,10 +21,10 @@ from quarterjack.rules.gate import (
     passed_by,
     refusal,
 )
-from quarterjack.rules.limits import current_outage
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, still_open, turn
 from quarterjack.rules.pause import as_of, has_too_many_errors, over, pauses_itself, woken
+from quarterjack.rules.rationing import in_turn, past_outage, postponed_until, with_current_outage
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_left, repeats_used_up
 from quarterjack.rules.states import RunEvent, ScheduleEvent, State, Status, moved_schedule
@@ -34,17 +34,9 @@ from quarterjack.times import jitter_of
 
 def plan(facts: Facts, now: int) -> Plans:
     """The plan of each schedule, in order. One that cannot be planned harms only itself."""
-    outage = current_outage(facts.outage, facts.last_look, facts.limits, now)
-    facts = facts._replace(outage=outage)
-    commons = Commons(facts, now)
-    return commons.results([plan_one(each, commons, now) for each in _in_turn(facts)])
-
-
-def _in_turn(facts: Facts) -> Sequence[Schedule]:
-    """By their slots, if something is rationed: who had to wait before goes first."""
-    if facts.outage is None and not facts.limits.max_dispatch_per_tick:
-        return facts.schedules
-    return sorted(facts.schedules, key=lambda each: (each.next_slot or 0, each.id))
+    facts = with_current_outage(facts, now)
+    commons = Commons(facts)
+    return commons.results([plan_one(each, commons, now) for each in in_turn(facts)])
 
 
 def plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool = True) -> Plan:
@@ -64,30 +56,17 @@ def _plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool) ->
         return Plan(schedule._replace(wake_at=schedule.paused_until if resting else None))
     due, following = due_slots(slots_of(schedule), schedule.cursor, now)
     draft = Draft(schedule, commons, now)
-    if due is not None and paced and _waits_for_pace(draft, due):
-        postponed_until = commons.pace.postpones_until(commons.limits)
-        if postponed_until is not None:
-            _release(draft)
-            commons.pace = commons.pace.postponed_one()
-            draft.schedule = schedule._replace(wake_at=postponed_until)
-            return draft.plan()
+    if due is not None and paced and (until := postponed_until(draft, due)) is not None:
+        _release(draft)
+        draft.schedule = schedule._replace(wake_at=until)
+        return draft.plan()
     if due is not None:
         _decide_slots(draft, due)
     if draft.schedule.status is Status.ACTIVE:
         _look_ahead(draft, following)
-    if draft.added and commons.limits.max_dispatch_per_tick:
-        commons.pace = commons.pace.dispatched_one()
+    if draft.added:
+        draft.rations = [each.dispatched_one(now) for each in draft.rations]
     return draft.plan()
-
-
-def _waits_for_pace(draft: Draft, due: Due) -> bool:
-    """What an outage has left behind does not, if the stagger keeps the pace already, or if nothing
-    of it will run, for the budget is used up."""
-    outage, limits = draft.outage, draft.commons.limits
-    if outage is None or not outage.covers(due.newest):
-        return True
-    has_room = draft.specification.once or outage.has_room(limits)
-    return has_room and not limits.stagger_keeps_pace
 
 
 def _decide_slots(draft: Draft, due: Due) -> None:
@@ -98,13 +77,16 @@ def _decide_slots(draft: Draft, due: Due) -> None:
         return
     drops = specification.on_constraint is OnConstraint.DROP
     window = specification.window if drops else None
-    chosen = choose(due, specification.catch_up, window, once=specification.once)
+    outage = draft.outage
+    missed_until = None if outage is None else outage.until
+    chosen = choose(due, specification.catch_up, window, missed_until, once=specification.once)
     draft.passed = chosen.passed
     slots: Sequence[int] = chosen.slots
     if not slots:
         return
     alone = len(slots) == 1 and not draft.open_runs
-    if alone and not specification.has_guards and draft.outage is None:
+    is_missed = outage is not None and outage.covers(slots[0])
+    if alone and not specification.has_guards and not is_missed:
         _add_runs(draft, slots, 0, caught_up=chosen.caught_up, held=False)
         return  # nearly always nothing stands in the way
     ahead = _runs_ahead(draft)
@@ -114,7 +96,7 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     slots = draft.oldest(slots, overlap.admitted, overlap.reason)
     slots, held_by_polls = _past_polls(draft, slots, ahead)
     slots = _past_gate(draft, slots)
-    slots, ready_at = _past_outage(draft, slots)
+    slots, ready_at = past_outage(draft, slots)
     if not slots:
         return
     _make_room(draft, overlap.replaced)
@@ -172,20 +154,6 @@ def _past_gate(draft: Draft, slots: Sequence[int]) -> Sequence[int]:
     if reason is not None:
         return draft.oldest(slots, 0, reason)
     return draft.newest(slots, 1, Reason.BREAKER_PROBING) if may_probe(gate, draft.now) else slots
-
-
-def _past_outage(draft: Draft, slots: Sequence[int]) -> tuple[Sequence[int], int]:
-    """The slots that the budget after an outage lets pass, and when the first may start."""
-    outage, once, limits = draft.outage, draft.specification.once, draft.commons.limits
-    if outage is None:
-        return slots, 0
-    later = [slot for slot in slots if not outage.covers(slot)]
-    if len(later) == len(slots):
-        return slots, 0
-    if not once and not outage.has_room(limits):
-        return draft.newest(slots, len(later), Reason.OUTAGE_LIMIT), 0
-    draft.outage = outage.caught_up_one(limits, draft.now, recurring=not once)
-    return slots, outage.ready_at(draft.now)
 
 
 def _make_room(draft: Draft, replaced: Sequence[Run]) -> None:
@@ -260,7 +228,8 @@ def _look_ahead(draft: Draft, following: int | None) -> None:
         next_slot=following,
         wake_at=following,
         planned_count=schedule.planned_count + len(draft.added),
-        last_fired_at=schedule.last_fired_at if last is None else last.slot,
+        last_fired_at=schedule.last_fired_at if last is None else draft.now,
+        last_slot=schedule.last_slot if last is None else last.slot,
         last_run_id=schedule.last_run_id if last is None else last.id,
     )
     if following is None and draft.specification.completion and _counts_anew(draft):
@@ -315,7 +284,7 @@ def _release(draft: Draft) -> int | None:
 def _finish(draft: Draft, reason: Reason) -> None:
     """Done; and gone, if that was wanted and it has fired."""
     draft.schedule = over(draft.schedule, ScheduleEvent.FINISH, reason)
-    fired = draft.schedule.last_fired_at is not None
+    fired = draft.schedule.last_slot is not None
     draft.deleted = fired and draft.specification.delete_after_run
     if draft.own_open_runs:
         draft.close_waiting(Reason.INACTIVE)

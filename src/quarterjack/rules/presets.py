@@ -1,7 +1,8 @@
 """Presets: small tables of defaults, each with the ways of one seed.
 
-A preset is a service's setting or a schedule's field; unset, it follows the target. It is expanded
-when a specification is read, so that nothing stored depends on these tables.
+A schedule's own field says its preset; else the kind of its target does, so that schedules of
+several seeds live beside each other; else the service's setting. It is expanded when a
+specification is read, so that nothing stored depends on these tables.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quarterjack.errors import InvalidSpecification
-from quarterjack.rules.limits import Limits
+from quarterjack.rules.limits import AGENT_LIMITS, Limits
 
 GENERAL: Mapping[str, Any] = {
     "tags": (),
@@ -80,22 +81,36 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }
 """Only what differs from the general defaults."""
 
-_BY_TARGET = {"plugin": "ductile", "workflow": "pipelit", "prompt": "agent"}
+AGENT = "agent"
+_BY_TARGET = {"plugin": "ductile", "workflow": "pipelit", "prompt": AGENT}
 
 AS_A_SETTING: Mapping[str, Mapping[str, Any]] = {
     "horsies": {"limits": Limits(timer_clamp_ms=1_000)},
     "posix": {"declared_only": True},
-    "agent": {"limits": Limits(1000, 5, 5, 5000, 60_000, 10)},
+    "agent": {"limits": AGENT_LIMITS},
 }
 """What a preset also says when the whole service has it."""
 
 
-def preset_for(name: object, kind: str | None) -> Mapping[str, Any]:
-    """The table of this name; without a name that of the target's kind; else none."""
+def preset_of_kind(kind: str | None) -> str | None:
+    """The preset that a target of this kind brings with it."""
+    return _BY_TARGET.get(kind or "")
+
+
+def read_preset(name: object) -> str | None:
     if name is None:
-        name = _BY_TARGET.get(kind or "")
-        return PRESETS[name] if name else {}
+        return None
     if isinstance(name, str) and name in PRESETS:
-        return PRESETS[name]
+        return name
     remedy = f"use {', '.join(PRESETS)}"
     raise InvalidSpecification.because("preset", name, "is unknown", remedy)
+
+
+def defaults_of(name: str | None, limits: Limits, *, is_of_service: bool) -> Mapping[str, Any]:
+    """The table of a preset. The service's `max_consecutive_errors` holds for what has no preset of
+    its own, and for `agent`, whose limit that is."""
+    table = PRESETS[name] if name else {}
+    errors = limits.max_consecutive_errors
+    if errors is None or (name not in (None, AGENT) and not is_of_service):
+        return table
+    return {**table, "max_consecutive_errors": errors}

@@ -34,6 +34,7 @@ class Reason(Word):
     GRACE = "grace", "found later than grace"
     MAX_CATCH_UP_RUNS = "max_catch_up_runs", "older than the newest max_catch_up_runs slots"
     CATCH_UP_WINDOW = "catch_up_window", "older than catch_up_window"
+    OUTAGE = "outage", "no planner was alive when it came due"
     OUTAGE_LIMIT = "outage_limit", "max_catchup_runs schedules were caught up after the outage"
 
     # A run was closed before it started.
@@ -60,6 +61,7 @@ MISSED = frozenset(
         Reason.GRACE,
         Reason.MAX_CATCH_UP_RUNS,
         Reason.CATCH_UP_WINDOW,
+        Reason.OUTAGE,
         Reason.OUTAGE_LIMIT,
     }
 )

@@ -3,7 +3,7 @@
 `settle` folds over a batch: several attempts of one schedule may have ended, and gates are shared.
 A run keeps the specification it was planned with, also for what follows when its retries are used
 up; repeats, errors and anchor follow the schedule's current one. Manual runs and backfills count
-for none of these.
+for none of these; but under the preset `agent` a failed manual run is one of the errors in a row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, wo
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.repeats import repeats_used_up
 from quarterjack.rules.retry import OnExhausted
-from quarterjack.rules.specification import Specification
+from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.states import (
     RunEvent,
     ScheduleEvent,
@@ -120,7 +120,8 @@ def _settle_one(
     if follows.ready_at is not None and (stopped := _why_stopped(schedule, run)) is not None:
         follows = Follows(_CLOSING[outcome.ending], stopped)
     schedule = _counted(schedule, run, outcome, goes_on=follows.ready_at is not None)
-    if follows.ready_at is not None and run.kind is Kind.SLOT and has_too_many_errors(schedule):
+    counts = _counts_as_error(schedule, run)
+    if follows.ready_at is not None and counts and has_too_many_errors(schedule):
         follows = Follows(_CLOSING[outcome.ending], Reason.CONSECUTIVE_ERRORS)
     breaker = specification.breaker
     if breaker is not None and run.gate is not None:
@@ -163,6 +164,14 @@ def _by_policy(run: Run, specification: Specification, outcome: Outcome) -> Foll
     return Follows(RunEvent.TRY_AGAIN, None, outcome.at + retry.delay_after(failures))
 
 
+def _counts_as_error(schedule: Schedule, run: Run) -> bool:
+    """Does a failure count as one of the errors in a row?"""
+    if run.kind is not Kind.MANUAL:
+        return run.kind is Kind.SLOT
+    specification = schedule.specification
+    return not isinstance(specification, Unreadable) and specification.is_agent
+
+
 def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -> Schedule:
     """The schedule's counters. A loss counts once the run is lost for good."""
     by_slot = run.kind is Kind.SLOT
@@ -182,7 +191,7 @@ def _counted(schedule: Schedule, run: Run, outcome: Outcome, *, goes_on: bool) -
     return schedule._replace(
         error_count=schedule.error_count + 1,
         current_retry=run.failures + 1 if by_slot else schedule.current_retry,
-        consecutive_errors=schedule.consecutive_errors + by_slot,
+        consecutive_errors=schedule.consecutive_errors + _counts_as_error(schedule, run),
         last_error=outcome.error or _WITHOUT_A_WORD[ending],
         last_result="error",
         last_failure_at=outcome.at,
@@ -240,6 +249,8 @@ def _end(
     if schedule.status is Status.ACTIVE and schedule.deleted_at is None:
         if run.kind is Kind.SLOT:
             schedule = _after_its_run(schedule, run, specification)
+        elif _counts_as_error(schedule, run) and has_too_many_errors(schedule):
+            schedule = pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
         if schedule.status is not Status.ACTIVE:
             closes = Reason.PAUSED if schedule.status is Status.PAUSED else Reason.INACTIVE
             schedule, passed = _decided_up_to(schedule, now)

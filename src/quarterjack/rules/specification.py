@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Never
 
+from quarterjack.errors import WrongState
 from quarterjack.rules.anchors import counts_from_completion
 from quarterjack.rules.catch_up import CatchUp
 from quarterjack.rules.execution import Execution
 from quarterjack.rules.first_run import FirstRun
 from quarterjack.rules.gate import Breaker
 from quarterjack.rules.overlap import IfRunning, Overlap
+from quarterjack.rules.presets import AGENT, preset_of_kind
 from quarterjack.rules.retry import Retry
 from quarterjack.rules.target import Target
 from quarterjack.rules.windows import OnConstraint
@@ -32,6 +34,8 @@ class Specification:
 
     recurrence: Recurrence
     target: Target
+    preset: str | None
+    """Whose defaults it was read with."""
     payload: Mapping[str, Any]
     name: str | None
     description: str | None
@@ -67,6 +71,11 @@ class Specification:
     @lazily
     def allows_overlap(self) -> bool:
         return self.overlap.if_running is IfRunning.ALLOW
+
+    @lazily
+    def is_agent(self) -> bool:
+        """Do the limits of the preset `agent` hold for it, where no others are given?"""
+        return self.preset == AGENT
 
     @lazily
     def has_guards(self) -> bool:
@@ -135,6 +144,7 @@ class Specification:
         return (
             self._when()
             | self.target.to_json()
+            | self._preset()
             | {
                 "payload": dict(self.payload),
                 "name": self.name,
@@ -178,6 +188,11 @@ class Specification:
             "on_constraint": self.on_constraint.value,
         }
 
+    def _preset(self) -> dict[str, Any]:
+        """Left out where it goes without saying."""
+        is_of_kind = self.preset == preset_of_kind(self.target.kind)
+        return {} if is_of_kind else {"preset": self.preset}
+
     def _given_delay(self) -> str | None:
         """None if nobody said one, though it be what is the default now."""
         return _text(self.retry.delay) if self.retry.is_delay_given else None
@@ -207,6 +222,13 @@ class Unreadable:
 
     def __getattr__(self, name: str) -> Never:
         raise self._error
+
+
+def refuse_unreadable(specification: Specification | Unreadable, key: str) -> None:
+    """What cannot be read cannot be asked for anything but another definition."""
+    if isinstance(specification, Unreadable):
+        why = f"cannot be read ({specification}); edit or delete it"
+        raise WrongState(f'the definition of schedule "{key}" {why}')
 
 
 def _text(duration: int | None) -> str | None:

@@ -18,7 +18,7 @@ from quarterjack.rules.combinations import COMBINATIONS, possible_first_run
 from quarterjack.rules.fields import READERS
 from quarterjack.rules.limits import Limits
 from quarterjack.rules.overlap import Overlap
-from quarterjack.rules.presets import GENERAL, preset_for
+from quarterjack.rules.presets import GENERAL, defaults_of, preset_of_kind, read_preset
 from quarterjack.rules.retry import Retry, default_delay
 from quarterjack.rules.specification import Specification
 from quarterjack.rules.target import TARGET_FIELDS, Target, read_target
@@ -30,7 +30,12 @@ from quarterjack.times.reading import read_whole_number
 from quarterjack.times.zones import zone_name
 
 _SECONDS_MAX = DURATION_MAX // SECOND
-ALIASES = {"trigger_payload": "payload", "timeout_seconds": "timeout"}
+ALIASES = {
+    "trigger_payload": "payload",
+    "timeout_seconds": "timeout",
+    "repeat_count": "total_repeats",
+    "retry_max": "max_retries",
+}
 WHEN = frozenset(NAMING_FIELDS).union(*(fields_beside(name) for name in NAMING_FIELDS)) - {"key"}
 _NO_DEFAULTS = TARGET_FIELDS | frozenset(NAMING_FIELDS) | {"preset", "created_at"}
 FIELDS = frozenset(READERS) | TARGET_FIELDS | WHEN | {"preset"}
@@ -55,10 +60,10 @@ def read_specification(
     layer: Mapping[str, Any] = {}
     with problems:
         target = read_target(own)
+    chosen: str | None = None
     with problems:
-        layer = preset_for(own.get("preset", preset), target.kind if target else None)
-    if limits.max_consecutive_errors is not None:
-        layer = {**layer, "max_consecutive_errors": limits.max_consecutive_errors}
+        chosen = read_preset(own.get("preset")) or preset_of_kind(target.kind if target else None)
+        layer = defaults_of(chosen or read_preset(preset), limits, is_of_service=chosen is None)
     values = {**GENERAL, **layer, **_said(defaults or {}, "defaults", problems), **own}
     recurrence: Recurrence | None = None
     with problems:
@@ -70,7 +75,7 @@ def read_specification(
         except Invalid as error:
             problems.note(error)
     if recurrence is not None and target is not None and read.keys() == READERS.keys():
-        specification = _composed(recurrence, target, read)
+        specification = _composed(recurrence, target, chosen or preset, read)
         for check in COMBINATIONS:
             try:
                 check(specification, own, now)
@@ -143,7 +148,9 @@ def _kept_recurrence(zone: str, **said: str) -> Recurrence:
     return parse(said, timezone=zone)
 
 
-def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -> Specification:
+def _composed(
+    recurrence: Recurrence, target: Target, preset: str | None, read: Mapping[str, Any]
+) -> Specification:
     """The policies from their fields."""
     window: Window | None = None
     if read["only_between"] is not None or read["not_on"]:
@@ -151,6 +158,7 @@ def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -
     return Specification(
         recurrence=recurrence,
         target=target,
+        preset=preset,
         window=window,
         jitter=read["jitter"],
         catch_up=CatchUp(

@@ -159,12 +159,12 @@ def _first_run(random: Random) -> Fields:
     return {"first_run": "now"} if random.random() < 0.1 else {}
 
 
-def draw_rest(random: Random, a_day: float) -> Fields:
+def draw_rest(random: Random, a_day: float, prompts: int) -> Fields:
     """Of the definition of a schedule; perhaps it does not fit to when, and makes no sense."""
-    return draw_target(random) | draw_policies(random, a_day)
+    return draw_target(random, prompts) | draw_policies(random, a_day)
 
 
-def draw_target(random: Random) -> Fields:
+def draw_target(random: Random, prompts: int) -> Fields:
     targets: list[Fields] = [
         {"task": "work"},
         {"plugin": "echo"},
@@ -175,7 +175,7 @@ def draw_target(random: Random) -> Fields:
         {"command": ["backup", "--all"]},
         {"target": {"kind": "http", "method": "POST", "url": "https://example.org"}},
     ]
-    return dict(random.choices(targets, [50, 10, 8, 6, 6, 6, 10, 4])[0])
+    return dict(random.choices(targets, [50, 10, 8, 6, prompts, 6, 10, 4])[0])
 
 
 def draw_policies(random: Random, a_day: float) -> Fields:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,13 +19,25 @@ from quarterjack.sim.record import Disturbance
 from quarterjack.sim.sleep import Sleeper
 from quarterjack.sim.store import FaultyStore
 from quarterjack.sim.work import ScriptedTarget
-from quarterjack.times.instants import DAY, MINUTE, SECOND
+from quarterjack.store.values import Present
+from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 
 if TYPE_CHECKING:
     from quarterjack.sim.world import World
 
 KINDS = ("task", "command", "plugin", "http", "prompt", "workflow")
 """The kinds of targets that nodes of a world know."""
+
+
+@dataclass
+class Life:
+    """One life of a node, in the world's own time."""
+
+    host: str
+    place: Place
+    plans: bool
+    began_at: int
+    ended_at: int | None = None
 
 
 class Host:
@@ -54,6 +68,8 @@ class Host:
             Disturbance(self._down_since, self._world.loop.instant, "down", self.name)
         )
         self.place = Place(f"{self.name}.{self._lives}")
+        life = Life(self.name, self.place, self.plans, self._world.loop.instant)
+        self._world.lives[self.place.name] = life
         self._kept.append(self._world.loop.start(self._live(self.place), self.place))
 
     def stop(self) -> None:
@@ -69,6 +85,7 @@ class Host:
     async def _live(self, place: Place) -> None:
         world = self._world
         store = world.store_of(place)
+        await self._registered(store)
         await self._recovered(store)
         acting = ScriptedTarget(world.script, partial(world.note_work, place), self._die)
         manner = Manner(
@@ -83,7 +100,23 @@ class Host:
         self.node = Node(store, dict.fromkeys(KINDS, acting), self.clock, manner, sleeper)
         world.watched_by(place, self.node.hint_all)
         await self.node.run()
+        with suppress(StoreAway):
+            await store.unregister(place.name)
         self._is_down()
+
+    async def _registered(self, store: FaultyStore) -> None:
+        """First of all, as every start does."""
+        name, started_at = self.place.name, store.now()
+        kind = self.plans, self.works, "", self.zone_data, "", ""
+        while True:
+            try:
+                await store.register(
+                    Present(name, self.name, self._lives, *kind, started_at, store.now())
+                )
+            except StoreAway:
+                await asyncio.sleep(1)
+            else:
+                return
 
     async def _recovered(self, store: FaultyStore) -> None:
         """As every start does; while the store is away, it is asked again."""
@@ -102,6 +135,9 @@ class Host:
         self.is_up, self.node = False, None
         world = self._world
         self._down_since = world.loop.instant
+        world.lives[self.place.name].ended_at = world.loop.instant
         world.forget_place(self.place)
-        away = world.chance.choice([SECOND, 10 * SECOND, MINUTE, 30 * MINUTE])
+        (away,) = world.chance.choices(
+            [SECOND, 10 * SECOND, MINUTE, 30 * MINUTE, 8 * HOUR], [4, 4, 4, 4, 1]
+        )
         world.loop.at(world.loop.instant + int(away * world.chance.random()) + SECOND, self.start)

@@ -27,6 +27,7 @@ class Place:
     def __init__(self, name: str) -> None:
         self.name = name
         self.is_stopped = False
+        self.stopped_at = self.went_on_at = -1
         self.is_gone = False
         self._waiting: list[Turn] = []
         """What it would have done while it was stopped. Once it is gone these are only kept, so
@@ -130,9 +131,13 @@ class SimulatedLoop:
         return self._later(instant, call, args, context)
 
     def stop_place(self, place: Place) -> None:
+        if not place.is_stopped:
+            place.stopped_at = self.instant
         place.is_stopped = True
 
     def let_go_on(self, place: Place) -> None:
+        if place.is_stopped:
+            place.went_on_at = self.instant
         place.is_stopped = False
         if not place.is_gone:
             self._ready.extend(place.taken())

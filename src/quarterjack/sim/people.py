@@ -75,7 +75,9 @@ class People:
         await self._ask("create", None, {"fields": fields}, lambda control: control.create(fields))
 
     def draw(self) -> Fields:
-        return self._when(self._world.clock.now()) | draw_rest(self._random, self._a_day)
+        return self._when(self._world.clock.now()) | draw_rest(
+            self._random, self._a_day, self._world.profile.prompts
+        )
 
     def _when(self, now: int) -> Fields:
         """Most words about when are copied, as people do; so much is due at the same instants."""
@@ -132,8 +134,9 @@ class People:
             start = now - random.randrange(30 * 24) * HOUR
             span = min(random.choice([3, 30, 300]) / self._a_day, 30) * DAY
             until = min(start + int(span), now + MINUTE)
-            words = {"start": start, "until": until}
-            return words, lambda control: control.backfill(which, start, until)
+            again = random.random() < 0.2
+            words = {"start": start, "until": until, "again": again}
+            return words, lambda control: control.backfill(which, start, until, again=again)
         return {}, lambda control: getattr(control, verb.replace(" ", "_"))(which)
 
     def _changes(self, now: int) -> Fields:
@@ -148,7 +151,7 @@ class People:
             policies = draw_policies(random, self._a_day)
             return {field: value for field, value in policies.items() if field != "preset"}
         if kind == ["target"]:
-            return draw_target(random)
+            return draw_target(random, self._world.profile.prompts)
         if kind == ["enabled"]:
             return {"enabled": random.random() < 0.5}
         return random.choice([each for each in NONSENSE if len(each) > 1])

@@ -46,6 +46,8 @@ class Profile(NamedTuple):
     """Of each worker."""
     is_apart: bool = False
     """Each host either plans or works; else all of them do both."""
+    prompts: int = 6
+    """How many of a hundred schedules are prompts, and so take from the budgets of agents."""
     skips: bool = True
     """Looks that cannot see a change are skipped."""
     disk_fills: bool = True
@@ -87,6 +89,7 @@ def draw_profile(seed: int, *, days: float | None = None) -> Profile:
         lease=random.choice([60, 300, 300] if is_long else [10, 60, 60, 60]) * SECOND,
         seats=random.choice([3, 30, 30, 60]),
         is_apart=hosts > 1 and random.random() < 0.5,
+        prompts=random.choice([6, 6, 60]),
     )
     is_crowded = is_dense and days is None and random.random() < 0.53
     return profile._replace(**_CROWDED) if is_crowded else profile

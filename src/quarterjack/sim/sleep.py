@@ -33,13 +33,15 @@ class Bedroom(Protocol):
     clock: SimulatedClock
     skips: bool
     """May looks be skipped?"""
-    is_rationed: bool
-    """Where something is rationed, even a look at nothing counts: it tells that nobody was away."""
     tidies_every: int
     """Those who tidy up do so this often at most; nobody waits for them."""
     sleepers: dict[tuple[Place, str], Sleeper]
 
     def dues(self) -> Dues: ...
+
+    def looked(self, instant: int) -> None:
+        """A look for what is due was skipped: it is noted all the same, for the time between two
+        of them may be an outage."""
 
 
 class Sleeper(Loop):
@@ -53,6 +55,8 @@ class Sleeper(Loop):
         self._bed = place, process.name
         self._world = world
         self._begun = 0
+        self._begun_at = 0
+        """In the world's own time."""
         self._wish: int | None = None
         self._alarm: Turn | None = None
         self.is_dormant = False
@@ -60,6 +64,7 @@ class Sleeper(Loop):
 
     async def rest(self, begun: int, wake: int | None) -> None:
         self._begun, self._wish = begun, wake
+        self._begun_at = self._world.loop.instant - (self._world.clock.now() - begun)
         latest = begun + self.latest_look
         self.wake = latest if wake is None else min(wake, latest)
         self.is_dormant = self._world.skips and self.process.name in _TOLD
@@ -68,6 +73,8 @@ class Sleeper(Loop):
         self._world.sleepers[self._bed] = self
         await self.hinted.wait()
         self._world.sleepers.pop(self._bed, None)
+        if (look := self.last_skipped_look) is not None:
+            self._world.looked(look)
         self.is_dormant, self.wake = False, None
         if self._alarm is not None:
             self._alarm.cancel()
@@ -98,8 +105,9 @@ class Sleeper(Loop):
         if self._may_skip() and (due is None or due > now):
             # Looks go on as if this one had been taken; an alarm in between was none.
             looks = (now - self._begun) // self.latest_look
-            self._begun = self._begun + looks * self.latest_look if self.is_dormant else now
-            self.is_dormant = True
+            since = self._begun + looks * self.latest_look if self.is_dormant else now
+            self._begun_at += since - self._begun
+            self._begun, self.is_dormant = since, True
             if due is not None:
                 self._set_alarm(due)
         elif self._was_sent_to_look():
@@ -107,6 +115,18 @@ class Sleeper(Loop):
             self._set_alarm(self._next_look())
         else:
             self.hinted.set()
+
+    @property
+    def last_skipped_look(self) -> int | None:
+        """Of a planner whose looks are skipped: the last of them. While it is stopped it takes
+        none, nor before the moment in which it goes on."""
+        if not self.is_dormant or self.process.name != "planner":
+            return None
+        place, until = self.place, self._world.loop.instant
+        if place.is_stopped or place.went_on_at == until:
+            until = place.stopped_at
+        looks = max(until - self._begun_at, 0) // self.latest_look
+        return self._begun + looks * self.latest_look
 
     def _may_skip(self) -> bool:
         world, name = self._world, self.process.name
@@ -186,7 +206,7 @@ class Sleeper(Loop):
 
 
 _DUE: dict[str, Callable[[Sleeper, Bedroom], int | None]] = {
-    "planner": lambda _, world: world.clock.now() if world.is_rationed else world.dues().planner,
+    "planner": lambda _, world: world.dues().planner,
     "worker": lambda _, world: world.dues().worker,
     "rescuer": lambda _, world: world.dues().rescuer,
     "notifier": lambda _, world: world.dues().notifier,

@@ -16,6 +16,7 @@ from quarterjack.rules import Plans
 from quarterjack.sim.loop import Place
 from quarterjack.store.contract import Store
 from quarterjack.store.steps import Steps
+from quarterjack.store.values import Present
 from quarterjack.times.instants import SECOND
 
 P = ParamSpec("P")
@@ -40,10 +41,12 @@ class Surroundings(Protocol):
     def clock_of_all(self) -> int: ...
     def mishap(self, place: Place, verb: str) -> Mishap | None: ...
     def meanwhile(self, place: Place) -> None: ...
+    def carries_out(self, verb: Callable[..., Any]) -> None: ...
     def kill(self, place: Place) -> None: ...
     def carried_out(
         self, place: Place, verb: Callable[..., Any], values: Any, result: Any
     ) -> int: ...
+    def is_alive(self, place: Place, node: Present) -> bool: ...
     def watched_by(self, place: Place, hint: Callable[[], None]) -> None: ...
 
 
@@ -66,6 +69,9 @@ class FaultyStore(Store):
 
     async def read_clock(self) -> int:
         return self._world.clock_of_all()
+
+    def is_alive(self, node: Present) -> bool:
+        return self._world.is_alive(self._place, node)
 
     async def watch(self, hint: Callable[[], None]) -> None:
         self._world.watched_by(self._place, hint)
@@ -95,6 +101,7 @@ class FaultyStore(Store):
     async def _carried_out(
         self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs
     ) -> T:
+        self._world.carries_out(verb)
         result = await self._real._do(verb, *values, **named)
         moment = self._world.carried_out(self._place, verb, values, result)
         if verb.__name__ in _ASKED:

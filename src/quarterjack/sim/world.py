@@ -19,7 +19,7 @@ from quarterjack.rules import HouseRules
 from quarterjack.sim.clock import SimulatedClock
 from quarterjack.sim.database import Database, MemoryDatabase
 from quarterjack.sim.faults import Faults
-from quarterjack.sim.host import Host
+from quarterjack.sim.host import Host, Life
 from quarterjack.sim.loop import Place, SimulatedLoop
 from quarterjack.sim.people import People
 from quarterjack.sim.profile import Profile
@@ -27,9 +27,10 @@ from quarterjack.sim.record import Disturbance, Line, Moment, Record
 from quarterjack.sim.sleep import LOOKS_AT_CLOCK_WITHIN, Dues, Sleeper
 from quarterjack.sim.store import FaultyStore, Mishap
 from quarterjack.sim.work import End, Script, script_of
+from quarterjack.store.nodes import LIVES_FOR
 from quarterjack.store.specifications import parse
 from quarterjack.store.steps import sql
-from quarterjack.store.values import Claimed, Planned, Rescued, Settled
+from quarterjack.store.values import Claimed, Planned, Present, Rescued, Settled
 from quarterjack.targets.call import Call
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
 
@@ -44,7 +45,6 @@ class World:
         self.profile = profile
         self.skips, self.is_one_host = profile.skips, profile.is_one_host
         self.tidies_every = min(10 * DAY, profile.lasts // 50)
-        self.is_rationed = bool(profile.limits.max_catchup_runs)
         seed = profile.seed
         self.chance = Random(f"{seed}/world")
         self.loop = SimulatedLoop(profile.start)
@@ -63,6 +63,8 @@ class World:
             Host(self, number, self.clock if self.is_one_host else SimulatedClock(self.loop))
             for number in range(1, profile.hosts + 1)
         ]
+        self.lives: dict[str, Life] = {}
+        """Those of all nodes, by their names."""
         self.schedule_ids: list[int] = []
         self.sleepers: dict[tuple[Place, str], Sleeper] = {}
         self.is_healed = False
@@ -151,6 +153,8 @@ class World:
         """Noted; and whoever can see it may have to look."""
         place_of_now = _place_of_now(verb)
         now = values[place_of_now] if place_of_now is not None else None
+        if verb.__name__ == "register":
+            now = values[0].seen_at
         number = len(self.record.moments)
         self.record.note(
             Moment(self.loop.instant, self.clock.now(), now, place.name, verb.__name__)
@@ -179,6 +183,34 @@ class World:
         self._idle[place.name] += 1
         if self._idle[place.name] > _IDLE_MAX:
             self.loop.restless = f"{place.name} asks {verb} again and again, and finds nothing"
+
+    def carries_out(self, verb: Callable[..., Any]) -> None:
+        """Who is about to ask when planners looked must find the looks that were skipped."""
+        if verb.__name__ in _READS_LAST_LOOK:
+            for sleeper in self.sleepers.values():
+                if (look := sleeper.last_skipped_look) is not None:
+                    self.looked(look)
+
+    def looked(self, instant: int) -> None:
+        database = self.database
+        ((last_look, *_),) = database.ask(sql("planning", database.dialect))
+        if last_look is not None and last_look < instant:
+            database.ask(sql("note_look", database.dialect), instant)
+
+    def is_alive(self, place: Place, node: Present) -> bool:
+        """Does a node on that place take this one for alive? It can ask its own host; others must
+        have been heard of lately."""
+        life = self.lives[node.name]
+        if life.ended_at is not None:
+            silent_since = life.ended_at
+        elif life.place.is_stopped:
+            silent_since = life.place.stopped_at
+        else:
+            return True
+        is_here = self.is_one_host or life.host == place.name.partition(".")[0]
+        if is_here:
+            return life.ended_at is None
+        return silent_since > self.loop.instant - LIVES_FOR
 
     def dues(self) -> Dues:
         if self._dues is None:
@@ -278,6 +310,10 @@ def _is_visible(verb: str, result: Any) -> bool:
         return bool(result.lost)
     return verb in _VISIBLE
 
+
+_READS_LAST_LOOK = frozenset(
+    {"plan_due", "register", "change_schedules", "edit_schedule", "change_run"}
+)
 
 _VISIBLE = frozenset(
     {

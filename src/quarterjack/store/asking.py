@@ -6,10 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from quarterjack.errors import Conflict, NotFound, Refused
-from quarterjack.rules import Facts, Plans, Run, Schedule, Specification, Status, Unreadable
+from quarterjack.rules import (
+    Facts,
+    Plans,
+    Run,
+    Schedule,
+    Specification,
+    Status,
+    Unreadable,
+    active_max,
+)
+from quarterjack.rules.presets import AGENT
 from quarterjack.store.auditing import creation_row, request_row
 from quarterjack.store.carrying_out import add_events, add_specifications, carry_out_plans
 from quarterjack.store.facts import (
+    budgets,
     missing_schedule,
     read_facts,
     read_row,
@@ -43,11 +54,13 @@ def add_schedules(
     if not new:
         return []
     ((last,),) = yield Ask("take_numbers", (len(new), "schedules"))
-    active = yield from _count_active(asked)
+    agents = [each for each in new if each.specification.is_agent]
+    active = yield from _count_active(asked, is_agent=bool(agents))
     made: list[Schedule] = []
     for identity, each in enumerate(new, last - len(new) + 1):
         made.append(decide(identity, each, active))
-        active += _counts_as_active(made[-1])
+        is_counted = each.specification.is_agent or _counts_all(asked)
+        active += is_counted and _counts_as_active(made[-1])
     yield from _refuse_taken(made)
     rows = [new_schedule_row(made[i], each, now) for i, each in enumerate(new)]
     yield Many("add_schedules", rows)
@@ -68,14 +81,25 @@ def _refuse_taken(made: Sequence[Schedule]) -> Steps[None]:
         raise Conflict(f"the key {taken} is taken; use another, or delete that schedule first")
 
 
-def _count_active(asked: Asked | None, without: Schedule | None = None) -> Steps[int]:
-    """How many are active, as far as that is limited; but for this one."""
-    most = asked.limits.max_scheduled_jobs if asked is not None else 0
+def _count_active(
+    asked: Asked | None, *, is_agent: bool, without: Schedule | None = None
+) -> Steps[int]:
+    """How many are active, as far as that is limited, of those among which one like this counts;
+    but for this one."""
+    most = active_max(asked.limits, is_agent=is_agent) if asked is not None else 0
     if not most:
         return 0
     is_counted = without is not None and _counts_as_active(without)
-    ((count,),) = yield Ask("count_active", (most + is_counted,))
+    if _counts_all(asked):
+        ((count,),) = yield Ask("count_active", (most + is_counted,))
+    else:
+        ((count,),) = yield Ask("count_active_of_preset", (AGENT, most + is_counted))
     return int(count) - is_counted
+
+
+def _counts_all(asked: Asked | None) -> bool:
+    """Is the number of all schedules limited, and not only that of some preset?"""
+    return asked is not None and asked.limits.max_scheduled_jobs is not None
 
 
 def _counts_as_active(schedule: Schedule) -> bool:
@@ -194,13 +218,16 @@ def edited(
     now: int,
     asked: Asked | None,
 ) -> Steps[Plans]:
-    """One schedule under another definition; it sees the open runs of both scopes."""
+    """One schedule under another definition."""
 
     def under_another(facts: Facts, now: int) -> Plans:
         return decide(facts, specification, now)
 
-    scope = specification.scope(schedule.id)
-    return (yield from changed(specifications, schedule, under_another, now, asked, scope=scope))
+    return (
+        yield from changed(
+            specifications, schedule, under_another, now, asked, becomes=specification
+        )
+    )
 
 
 def changed(
@@ -210,27 +237,44 @@ def changed(
     now: int,
     asked: Asked | None,
     *,
-    scope: str | None = None,
+    becomes: Specification | None = None,
 ) -> Steps[Plans]:
-    """One schedule after what was decided; an operation sees all open runs."""
-    scopes = {str(schedule.id)} if scope is None else {scope}
-    facts = yield from _facts_for(schedule, scopes, now, asked)
+    """One schedule after what was decided; an operation sees all open runs, for an edit those of
+    both scopes."""
+    scopes = {str(schedule.id) if becomes is None else becomes.scope(schedule.id)}
+    facts = yield from _facts_for(schedule, scopes, now, asked, becomes=becomes)
     plans = decide(facts, now)
     yield from _carry_out(specifications, facts, plans, now, asked)
     return plans
 
 
-def _facts_for(schedule: Schedule, scopes: set[str], now: int, asked: Asked | None) -> Steps[Facts]:
-    """What a decision about one schedule needs to know, locked."""
-    if not isinstance(schedule.specification, Unreadable):
-        scopes = scopes | {schedule.specification.scope(schedule.id)}
-    facts = yield from read_facts([schedule], now, scopes=scopes)
+def _facts_for(
+    schedule: Schedule,
+    scopes: set[str],
+    now: int,
+    asked: Asked | None,
+    becomes: Specification | None = None,
+) -> Steps[Facts]:
+    """What a decision about one schedule needs to know, locked; an edit says what it becomes."""
+    readable = None if isinstance(schedule.specification, Unreadable) else schedule.specification
+    if readable is not None:
+        scopes = scopes | {readable.scope(schedule.id)}
+    # What is due may take from what all planners share.
+    is_due = _is_due(schedule, now)
+    facts = yield from read_facts([schedule], now, scopes=scopes, locks_planning=is_due)
     if asked is None:
         return facts
     # The counter is locked first, so that of two requests the second counts what the first made.
     ((request,),) = yield Ask("take_numbers", (1, "requests"))
-    active = yield from _count_active(asked, without=schedule)
+    is_agent = any(each is not None and each.is_agent for each in (readable, becomes))
+    is_counted = readable is not None and (readable.is_agent or _counts_all(asked))
+    without = schedule if is_counted else None
+    active = yield from _count_active(asked, is_agent=is_agent, without=without)
     return facts._replace(limits=asked.limits, active=active, request=request)
+
+
+def _is_due(schedule: Schedule, now: int) -> bool:
+    return schedule.next_slot is not None and schedule.next_slot <= now
 
 
 def _carry_out(
@@ -244,9 +288,9 @@ def _carry_out(
     """Write what was decided about one schedule, and who asked for it."""
     (schedule,) = facts.schedules
     yield from carry_out_plans(plans, {schedule.id: schedule}, specifications, now)
-    if plans.outage != facts.outage or plans.pace != facts.pace:
+    if _is_due(schedule, now) and budgets(plans) != budgets(facts):
         last_look = facts.last_look or now
-        yield Many("put_planning", [planning_row(last_look, plans.outage, plans.pace)])
+        yield Many("put_planning", [planning_row(last_look, *budgets(plans))])
     if asked is not None:
         row = request_row(facts.request, schedule, plans.plans[0], run, asked, now)
         yield Many("add_audit", [row])

@@ -132,7 +132,10 @@ def _add_versions(
         plan.schedule for plan in plans if plan.schedule.version != before[plan.schedule.id].version
     ]
     yield from add_specifications(edited, specifications, now)
-    rows = [(each.specification.name, each.specification.priority, now, each.id) for each in edited]
+    rows = []
+    for each in edited:
+        said = each.specification
+        rows.append((said.name, said.priority, said.preset, now, each.id))
     yield from _many("note_edits", rows)
 
 

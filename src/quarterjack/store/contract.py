@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import ParamSpec, TypeVar
 
-from quarterjack.rules import Horizons, Outcome, Plans, Retention, Run, Schedule
+from quarterjack.rules import DoneSlots, Horizons, Limits, Outcome, Plans, Retention, Run, Schedule
 from quarterjack.store import asking, declaring, facts, forgetting, nodes, verbs
 from quarterjack.store.forgetting import Forgotten, Sweep
 from quarterjack.store.specifications import Specifications
@@ -43,6 +43,7 @@ from quarterjack.store.values import (
 
 P = ParamSpec("P")
 T = TypeVar("T")
+NO_LIMITS = Limits(0, 0, 0, 0)
 
 
 class Store(ABC):
@@ -72,7 +73,7 @@ class Store(ABC):
 
     def is_alive(self, node: Present) -> bool:
         """Of those that are registered."""
-        return nodes.is_on_this_host(node)
+        return nodes.runs_here(node, self.now())
 
     @abstractmethod
     async def watch(self, hint: Callable[[], None]) -> None:
@@ -91,12 +92,11 @@ class Store(ABC):
         return False
 
     async def plan_due(
-        self, now: int, limit: int, decide: DecidePlans, *, rationed: bool = False
+        self, now: int, limit: int, decide: DecidePlans, limits: Limits = NO_LIMITS
     ) -> Planned:
-        """Plan what is due. Each slot is added once, in the transaction that moves the cursor. If
-        something is rationed for all planners together, they plan one after the other."""
-        known = self._known
-        return await self._do(verbs.plan_due, known, now, limit, decide, rationed=rationed)
+        """Plan what is due. Each slot is added once, in the transaction that moves the cursor. What
+        these limits give out to all planners together is given out by one after the other."""
+        return await self._do(verbs.plan_due, self._known, now, limit, decide, limits)
 
     async def due_ids(self, now: int, limit: int) -> Sequence[int]:
         """Which schedules are due."""
@@ -213,9 +213,15 @@ class Store(ABC):
         """How many schedules this owner has."""
         return await self._do(asking.count_owned, owner)
 
+    async def done_slots(self, schedule_id: int, after: int, until: int, request: int) -> DoneSlots:
+        """The slots of a schedule that the backfill of this request leaves out, up to some number
+        of them."""
+        return await self._do(facts.read_done_slots, schedule_id, after, until, request)
+
     async def register(self, node: Present) -> None:
         """Let others see this node, and forget those that are not alive. A name that is taken is
-        refused: it is what settlements are fenced by."""
+        refused: it is what settlements are fenced by. If it plans and no other planner is alive,
+        what came due until now was missed."""
         await self._do(nodes.register, node, self.is_alive)
 
     async def unregister(self, name: str) -> None:

@@ -95,7 +95,7 @@ def _zones(look: Look) -> Finding:
 
 def _planning(look: Look, now: int) -> Iterator[Finding]:
     """Is the clock right, and does anybody plan?"""
-    ((last_look, _, _),) = look.ask("planning")
+    ((last_look, *_),) = look.ask("planning")
     overdue = look.ask("overdue_schedules", now - LATE, SHOWN + 1)
     if last_look is None:
         remedy = "start `quarterjack up`"

@@ -8,7 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from quarterjack.errors import Conflict, NotFound, shown
-from quarterjack.rules import OPEN, Facts, Gate, Run, Schedule, Unreadable
+from quarterjack.rules import (
+    OPEN,
+    Budgets,
+    DoneSlots,
+    Facts,
+    Gate,
+    Limits,
+    Outage,
+    Pace,
+    Plans,
+    Run,
+    Schedule,
+    Unreadable,
+)
 from quarterjack.store.rows import (
     gate_of,
     planning_of,
@@ -22,6 +35,8 @@ from quarterjack.store.steps import Ask, Row, Steps
 from quarterjack.store.values import Which
 
 T = TypeVar("T")
+DONE_MAX = 10_000
+"""So many slots of a backfill are looked at in one step."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 """What no database takes, and so nothing is called."""
 
@@ -83,10 +98,9 @@ def read_facts(
     now: int,
     *,
     scopes: Iterable[str] | None = None,
-    rationed: bool = False,
+    locks_planning: bool = False,
 ) -> Steps[Facts]:
-    """The facts for planning these; for an operation `scopes` says whose open runs it needs. What
-    is rationed is given out by one planner at a time."""
+    """The facts for planning these; for an operation `scopes` says whose open runs it needs."""
     readable = [each for each in schedules if not isinstance(each.specification, Unreadable)]
     if scopes is None:
         scopes = {
@@ -101,16 +115,43 @@ def read_facts(
     beyond = {run.gate for run in runs if run.gate is not None} - locks
     if beyond:
         gates |= yield from read_gates(beyond, now)
-    rations = yield Ask("rations" if rationed else "planning")
-    ((last_look, outage, pace),) = map(planning_of, rations)
-    return Facts(
-        schedules,
-        grouped(runs),
-        gates,
-        outage=outage,
-        pace=pace,
-        last_look=last_look,
-    )
+    done = yield from _read_done(schedules)
+    facts = Facts(schedules, grouped(runs), gates, done=done)
+    return (yield from read_planning(facts, is_locked=locks_planning))
+
+
+def read_planning(facts: Facts, *, is_locked: bool = False) -> Steps[Facts]:
+    """With what all planners share, which is one row. Whoever writes it has locked it."""
+    rows = yield Ask("rations" if is_locked else "planning")
+    last_look, outage, pace, agents = planning_of(rows[0])
+    return facts._replace(last_look=last_look, outage=outage, pace=pace, agents=agents)
+
+
+def _read_done(schedules: Sequence[Schedule]) -> Steps[dict[int, DoneSlots]]:
+    """What backfills leave out, as far as one step goes."""
+    done = {}
+    for each in schedules:
+        if each.backfill is not None and not each.backfill.again:
+            request, cursor, until, _ = each.backfill
+            done[each.id] = yield from read_done_slots(each.id, cursor, until, request)
+    return done
+
+
+def read_done_slots(schedule_id: int, after: int, until: int, request: int) -> Steps[DoneSlots]:
+    rows = yield Ask("done_slots", (schedule_id, after, until, request, DONE_MAX))
+    slots = [slot for (slot,) in rows]
+    return DoneSlots(frozenset(slots), slots[-1] if len(slots) == DONE_MAX else until)
+
+
+def takes_rations(schedule: Schedule, limits: Limits) -> bool:
+    """May planning this schedule use something that all planners share?"""
+    specification = schedule.specification
+    is_readable = not isinstance(specification, Unreadable)
+    return limits.rations(is_agent=is_readable and specification.is_agent)
+
+
+def budgets(of: Facts | Plans) -> tuple[Outage | None, Pace, Budgets]:
+    return of.outage, of.pace, of.agents
 
 
 def read_gates(keys: Iterable[str], now: int) -> Steps[dict[str, Gate]]:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 
 from quarterjack.clock import is_running
 from quarterjack.errors import Conflict
+from quarterjack.rules import Facts, outage_at_start
+from quarterjack.store.facts import read_planning
+from quarterjack.store.rows import planning_row
 from quarterjack.store.steps import Ask, Many, Steps
 from quarterjack.store.values import Present
 from quarterjack.times.instants import SECOND
@@ -24,11 +27,14 @@ def is_seen(node: Present, now: int) -> bool:
     return node.seen_at > now - LIVES_FOR
 
 
-def is_on_this_host(node: Present) -> bool:
-    return is_running(node.host, node.pid, node.started_at)
+def runs_here(node: Present, now: int) -> bool:
+    """Does its process run on this host, which can be asked for it?"""
+    return is_running(node.host, node.pid, now - node.started_at)
 
 
 def register(node: Present, is_alive: Callable[[Present], bool]) -> Steps[None]:
+    # Locked first, so that of two planners that start at once the second sees the other.
+    shared = yield from read_planning(Facts(()), is_locked=True)
     others = yield from read_nodes()
     if any(_is_one(other, node) for other in others):
         return  # it was told to us that the connection was lost, and yet it was done
@@ -39,6 +45,17 @@ def register(node: Present, is_alive: Callable[[Present], bool]) -> Steps[None]:
     if gone:
         yield Many("forget_node", gone)
     yield Many("add_node", [node])
+    if node.plans and not any(other.plans and is_alive(other) for other in others):
+        yield from _note_outage(shared, node.seen_at)
+
+
+def _note_outage(shared: Facts, now: int) -> Steps[None]:
+    """Until this moment no planner was alive. The start counts as a look, so that what comes due
+    from now on is not taken for missed."""
+    last_look, agents = shared.last_look, shared.agents
+    outage = outage_at_start(shared.outage, last_look, now)
+    agents = agents._replace(outage=outage_at_start(agents.outage, last_look, now))
+    yield Many("put_planning", [planning_row(now, outage, shared.pace, agents)])
 
 
 def _is_one(one: Present, other: Present) -> bool:

@@ -11,9 +11,10 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 import asyncpg
 
+from quarterjack.clock import host_and_pid
 from quarterjack.store.contract import Store
 from quarterjack.store.migration import Migration
-from quarterjack.store.nodes import is_seen
+from quarterjack.store.nodes import is_seen, runs_here
 from quarterjack.store.postgres_link import Address, Link, advised, refusal
 from quarterjack.store.postgres_schema import UPGRADE_SECONDS, bring_up_to_date
 from quarterjack.store.postgres_turns import ALONE, STATEMENT_SECONDS, Turns, Walker, settings
@@ -35,6 +36,7 @@ _UNSEEN = frozenset(
     {
         "claim_runs", "renew_leases", "look_at_leases", "take_notices", "mark_sent", "add_output",
         "forget", "register", "unregister", "read_fact", "read_run", "due_ids", "count_owned",
+        "read_done_slots",
     }
 )  # fmt: skip
 """After them nobody else has more to do than before."""
@@ -70,6 +72,7 @@ class PostgresStore(Store):
         self._read_in = 0
         self._read_at = 0
         self._telling: asyncio.Task[None] | None = None
+        self._host, _ = host_and_pid()
         self._node: Present | None = None
         """Who beats, once it is registered."""
 
@@ -120,7 +123,8 @@ class PostgresStore(Store):
         self._node = node
 
     def is_alive(self, node: Present) -> bool:
-        return is_seen(node, self._instant())
+        now = self.now()
+        return runs_here(node, now) if node.host == self._host else is_seen(node, now)
 
     async def _timed(self, statement: str, *values: Any) -> Sequence[Any]:
         """One that reads the clock, first of all."""

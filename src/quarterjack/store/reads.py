@@ -8,10 +8,20 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
-from quarterjack.rules import Attempt, Ending, Outcome, PassedOver, Run, Schedule
+from quarterjack.rules import (
+    Attempt,
+    Ending,
+    Outcome,
+    PassedOver,
+    Run,
+    Schedule,
+    Status,
+    Unreadable,
+)
+from quarterjack.rules.anchors import following_completion
 from quarterjack.store.address import is_postgres, refuse_without_driver
 from quarterjack.store.facts import read_row, read_run, read_schedules
-from quarterjack.store.nodes import is_on_this_host, read_nodes
+from quarterjack.store.nodes import read_nodes, runs_here
 from quarterjack.store.rows import audit_of, from_json, passed_of, run_of, stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite_file import open_to_read, path_of
@@ -32,10 +42,23 @@ class Found(NamedTuple):
     stored: Stored
     last_run_at: int | None
     retry_at: int | None
+    open_since: int | None = None
+    """When its open run started or is ready, if its next slot counts from that run's end."""
 
     @property
     def schedule(self) -> Schedule:
         return self.stored.schedule
+
+    @property
+    def next_run_at(self) -> int | None:
+        """When something starts next: a retry that waits, else a slot; one that counts from the end
+        of an open run is expected after its start."""
+        schedule = self.schedule
+        if self.retry_at is not None:
+            return self.retry_at
+        if self.open_since is None:
+            return schedule.next_slot
+        return following_completion(schedule, self.open_since)
 
 
 class FoundRun(NamedTuple):
@@ -52,7 +75,9 @@ class Looker(Protocol):
 
 class FileLooker(Walker):
     def alive(self, nodes: Sequence[Present]) -> list[Present]:
-        return [node for node in nodes if is_on_this_host(node)]
+        clock = SystemClock()
+        now = clock.now()
+        return [node for node in nodes if runs_here(node, now)]
 
 
 def _looker(url: str, known: Specifications) -> Looker:
@@ -131,11 +156,20 @@ def _found(known: Specifications, rows: Sequence[Row]) -> Steps[list[Found]]:
     for row, schedule in zip(rows, schedules, strict=True):
         stored = stored_of(row, schedule)
         last = yield Ask("last_start", (row[0],))
-        retry: list[Row] = []
-        if stored.schedule.current_retry:
-            retry = yield Ask("waiting_retry", (row[0],))
-        found.append(Found(stored, _first(last), _first(retry)))
+        retry = yield Ask("waiting_retry", (row[0],))
+        open_run: list[Row] = []
+        if not retry and _counts_from_open_run(schedule):
+            open_run = yield Ask("open_since", (row[0],))
+        found.append(Found(stored, _first(last), _first(retry), _first(open_run)))
     return found
+
+
+def _counts_from_open_run(schedule: Schedule) -> bool:
+    """Is the next slot one interval after the end of a run that is open, and not known yet?"""
+    specification = schedule.specification
+    if schedule.status is not Status.ACTIVE or isinstance(specification, Unreadable):
+        return False
+    return specification.completion and schedule.next_slot is None
 
 
 def _first(rows: Sequence[Row]) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 from quarterjack.rules import (
     Attempt,
     Backfill,
+    Budgets,
     Gate,
     GateChange,
     GateState,
@@ -39,7 +40,7 @@ CALLER = -3
 _RUN = len(Run._fields)
 """What stands behind them is a newer program's, and left alone."""
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
-DELETED_AT = 31
+DELETED_AT, _LAST_SLOT = 31, 33
 
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
@@ -65,7 +66,8 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
             _STATUS[row[6]],
             *row[_AFTER_STATUS:_PASSED],
             passed_of(json.loads(passed)) if passed else None,
-            Backfill._make(json.loads(backfill)) if backfill else None,
+            Backfill(*json.loads(backfill)) if backfill else None,
+            row[_LAST_SLOT],
             row[DELETED_AT],
         )
     )
@@ -93,8 +95,8 @@ def audit_of(row: Row) -> Audit:
 
 def new_schedule_row(schedule: Schedule, new: NewSchedule, now: int) -> Row:
     first, second = schedule[:2]
-    state, said = _state_of(schedule), schedule.specification
-    beside = (said.name, new.owner, new.origin, now, None, said.priority)
+    (*state, last_slot), said = _state_of(schedule), schedule.specification
+    beside = (said.name, new.owner, new.origin, now, None, said.priority, last_slot, said.preset)
     return (first, second, schedule.created_at, *state, *beside)
 
 
@@ -105,8 +107,16 @@ def schedule_row(schedule: Schedule) -> Row:
 
 def _state_of(schedule: Schedule) -> Row:
     if schedule.passed is None and schedule.backfill is None:  # nearly always
-        return schedule[4:28]
-    return (*schedule[4:26], json_text(schedule.passed), json_text(schedule.backfill))
+        return schedule[4:29]
+    beside = json_text(schedule.passed), _backfill_text(schedule.backfill), schedule.last_slot
+    return (*schedule[4:26], *beside)
+
+
+def _backfill_text(backfill: Backfill | None) -> str | None:
+    """What is not asked for is left out: a node of an older program knows three fields."""
+    if backfill is None or backfill.again:
+        return json_text(backfill)
+    return json_text(backfill[:3])
 
 
 def run_of(row: Row) -> Run:
@@ -196,11 +206,19 @@ def event_row(event: Event) -> Row:
     return (event.kind, event.at, json_text(event.about), event.detail)
 
 
-def planning_of(row: Row) -> tuple[int | None, Outage | None, Pace]:
-    last_look, outage, pace = row
-    noticed = Outage._make(json.loads(outage)) if outage else None
-    return last_look, noticed, Pace._make(json.loads(pace))
+def planning_of(row: Row) -> tuple[int | None, Outage | None, Pace, Budgets]:
+    last_look, outage, pace, agents = row
+    among_agents = Budgets()
+    if agents:
+        theirs, their_pace = json.loads(agents)
+        among_agents = Budgets(_outage_of(theirs), Pace._make(their_pace))
+    noticed = _outage_of(json.loads(outage)) if outage else None
+    return last_look, noticed, Pace._make(json.loads(pace)), among_agents
 
 
-def planning_row(last_look: int, outage: Outage | None, pace: Pace) -> Row:
-    return last_look, json_text(outage), json_text(pace)
+def _outage_of(values: list[int] | None) -> Outage | None:
+    return None if values is None else Outage._make(values)
+
+
+def planning_row(last_look: int | None, outage: Outage | None, pace: Pace, agents: Budgets) -> Row:
+    return last_look, json_text(outage), json_text(pace), json_text(agents)

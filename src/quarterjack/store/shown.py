@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from quarterjack.rules import Attempt, PassedOver, Specification, Unreadable
+from quarterjack.rules import Attempt, PassedOver, Specification, Status, Unreadable
 from quarterjack.rules.target import TARGET_FIELDS
 from quarterjack.store.reads import Found, FoundRun
 from quarterjack.store.values import Audit, Present
-from quarterjack.times import After, At, Cron, Every
+from quarterjack.times import After, At, Every, Recurrence
 from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
 
 _NOT_POLICIES = TARGET_FIELDS | {
@@ -24,11 +24,13 @@ def schedule_json(found: Found) -> dict[str, Any]:
     schedule, stored = found.schedule, found.stored
     specification = schedule.specification
     said = _nothing() if isinstance(specification, Unreadable) else _said(specification)
+    next_run_at = found.next_run_at
     return {
         "id": schedule.id,
         "key": schedule.key,
         "name": stored.name or schedule.key,
         **said,
+        "enabled": "target" in said and schedule.status is not Status.PAUSED,
         "origin": stored.origin,
         "user_uuid": stored.owner,
         "user_profile_id": stored.owner,
@@ -45,11 +47,12 @@ def schedule_json(found: Found) -> dict[str, Any]:
         "consecutive_errors": schedule.consecutive_errors,
         "last_error": schedule.last_error or "",
         "last_result": schedule.last_result,
-        "next_run_at": _text(schedule.next_slot),
-        "next_run": _milliseconds(schedule.next_slot),
+        "next_run_at": _text(next_run_at),
+        "next_run": _milliseconds(next_run_at),
         "last_run_at": _text(found.last_run_at),
         "last_run": _milliseconds(found.last_run_at),
         "last_fired_at": _text(schedule.last_fired_at),
+        "last_slot": _text(schedule.last_slot),
         "last_success_at": _text(schedule.last_success_at),
         "last_failure_at": _text(schedule.last_failure_at),
         "retry_at": _text(found.retry_at),
@@ -71,15 +74,15 @@ def _said(specification: Specification) -> dict[str, Any]:
     )
     interval = recurrence.interval.nominal if isinstance(recurrence, Every) else None
     at = recurrence.slots.after(EARLIEST - 1) if isinstance(recurrence, At) else None
+    seconds = None if specification.timeout is None else _seconds(specification.timeout)
     fields, payload = dict(target.fields), dict(specification.payload)
     return {
         "description": specification.description,
         "tags": list(specification.tags),
-        "enabled": specification.enabled,
-        "schedule_type": _type(specification),
-        "cron_expr": body.get("cron"),
+        "schedule_type": _type(recurrence),
+        "cron_expr": body.get("cron") or getattr(recurrence, "cron_text", None),
         "interval_ms": None if interval is None else interval // MILLISECOND,
-        "interval_seconds": None if interval is None else interval / SECOND,
+        "interval_seconds": None if interval is None else _seconds(interval),
         "at": _text(at),
         "in_words": recurrence.describe(),
         "timezone": specification.timezone,
@@ -93,26 +96,27 @@ def _said(specification: Specification) -> dict[str, Any]:
         "trigger_payload": payload,
         "total_repeats": specification.total_repeats,
         "max_retries": body["max_retries"],
-        "timeout_seconds": None
-        if specification.timeout is None
-        else specification.timeout / SECOND,
+        "timeout_seconds": seconds,
         "delete_after_run": specification.delete_after_run,
-        "policies": {name: value for name, value in body.items() if name not in _NOT_POLICIES},
+        "policies": {
+            "preset": specification.preset,
+            **{name: value for name, value in body.items() if name not in _NOT_POLICIES},
+        },
         "config_hash": specification.configuration_hash,
     }
 
 
 def _nothing() -> dict[str, Any]:
     """A definition that cannot be read; `status_reason` says why."""
-    return {"enabled": False, "in_words": "cannot be read", "target": {}, "policies": {}}
+    return {"in_words": "cannot be read", "target": {}, "policies": {}}
 
 
-_TYPES = {Cron: "cron", Every: "every", At: "at", After: "after"}
+_TYPES = {Every: "every", At: "at", After: "after"}
 
 
-def _type(specification: Specification) -> str:
-    kind = type(specification.recurrence)
-    return _TYPES.get(kind) or kind.__name__.lower()
+def _type(recurrence: Recurrence) -> str:
+    """What is no interval and no single instant, one cron expression says exactly."""
+    return _TYPES.get(type(recurrence), "cron")
 
 
 def run_json(found: FoundRun) -> dict[str, Any]:
@@ -177,6 +181,11 @@ def _word(word: str | None) -> str | None:
     return None if word is None else str(word)
 
 
+def _seconds(duration: int) -> int | float:
+    """Whole ones are whole numbers."""
+    return duration / SECOND if duration % SECOND else duration // SECOND
+
+
 def _milliseconds(instant: int | None) -> int | None:
     return None if instant is None else instant // MILLISECOND
 
@@ -188,5 +197,5 @@ def node_json(node: Present) -> dict[str, Any]:
         **shown,
         "started_at": to_text(node.started_at),
         "seen_at": to_text(node.seen_at),
-        "ahead_seconds": ahead / SECOND,
+        "ahead_seconds": _seconds(ahead),
     }

@@ -12,11 +12,13 @@ from quarterjack.rules import (
     Ended,
     Ending,
     Gate,
+    Limits,
     Outcome,
     Run,
     Schedule,
     Specification,
     Unreadable,
+    may_notice_outage,
 )
 from quarterjack.store.carrying_out import (
     add_events,
@@ -25,11 +27,14 @@ from quarterjack.store.carrying_out import (
     skip_orphans,
 )
 from quarterjack.store.facts import (
+    budgets,
     read_fact,
     read_facts,
     read_gates,
     read_held_heads,
+    read_planning,
     read_schedules,
+    takes_rations,
 )
 from quarterjack.store.rows import (
     CALLER,
@@ -60,19 +65,24 @@ HELD_BY_OTHERS = 10 * MILLISECOND
 
 
 def plan_due(
-    specifications: Specifications, now: int, limit: int, decide: DecidePlans, *, rationed: bool
+    specifications: Specifications, now: int, limit: int, decide: DecidePlans, limits: Limits
 ) -> Steps[Planned]:
     failpoint("plan.begun")
     rows = yield Ask("due_schedules", (now, limit))
     schedules = yield from read_schedules(rows, specifications)
-    facts = yield from read_facts(schedules, now, rationed=rationed)
+    is_locked = any(takes_rations(each, limits) for each in schedules)
+    facts = yield from read_facts(schedules, now, locks_planning=is_locked)
+    if not is_locked and may_notice_outage(facts.last_look, now):
+        is_locked, facts = True, (yield from read_planning(facts, is_locked=True))
     failpoint("plan.read")
     added, stops, is_notable = 0, False, False
     noted = facts.last_look is not None and 0 <= now - facts.last_look < LOOK_NOTED_AFTER
     if schedules or not noted:
         plans = decide(facts, now)
-        if not noted or (plans.outage, plans.pace) != (facts.outage, facts.pace):
-            yield Many("put_planning", [planning_row(now, plans.outage, plans.pace)])
+        if is_locked and (not noted or budgets(plans) != budgets(facts)):
+            yield Many("put_planning", [planning_row(now, *budgets(plans))])
+        elif not noted:
+            yield Many("note_look", [(now,)])
         before = {schedule.id: schedule for schedule in schedules}
         is_notable = yield from carry_out_plans(plans, before, specifications, now)
         added = sum(len(plan.added) + len(plan.released) for plan in plans.plans)

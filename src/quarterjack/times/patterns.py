@@ -53,6 +53,11 @@ class Hourly(WallRecurrence):
     def fields(self) -> Fields:
         return Fields(only(self.second), only(self.minute), ANY_HOUR)
 
+    @property
+    def cron_text(self) -> str:
+        """The cron expression that names the same slots."""
+        return _with_second(self.second, f"{self.minute} * * * *")
+
     def to_json(self) -> dict[str, Any]:
         hourly = {"minute": self.minute, "second": self.second}
         return {"hourly": hourly} | self._common_json()
@@ -79,6 +84,11 @@ class Daily(WallRecurrence):
     def fields(self) -> Fields:
         return Fields(*_clock(self.time))
 
+    @property
+    def cron_text(self) -> str:
+        """The cron expression that names the same slots."""
+        return _cron_text(self.time)
+
     def to_json(self) -> dict[str, Any]:
         return {"daily": {"time": self.time.isoformat()}} | self._common_json()
 
@@ -99,6 +109,12 @@ class Weekly(WallRecurrence):
     @lazily
     def fields(self) -> Fields:
         return Fields(*_clock(self.time), weekday=only(*(day.cron_number for day in self.days)))
+
+    @property
+    def cron_text(self) -> str:
+        """The cron expression that names the same slots."""
+        numbers = sorted(day.cron_number for day in self.days)
+        return _cron_text(self.time, weekdays=",".join(map(str, numbers)))
 
     def to_json(self) -> dict[str, Any]:
         weekly = {"days": [day.value for day in self.days], "time": self.time.isoformat()}
@@ -127,6 +143,11 @@ class Monthly(WallRecurrence):
     def fields(self) -> Fields:
         return Fields(*_clock(self.time), day=only(self.day))
 
+    @property
+    def cron_text(self) -> str:
+        """The cron expression that names the same slots."""
+        return _cron_text(self.time, day=str(self.day))
+
     def to_json(self) -> dict[str, Any]:
         monthly = {"day": self.day, "time": self.time.isoformat()}
         return {"monthly": monthly} | self._common_json()
@@ -145,6 +166,15 @@ class Monthly(WallRecurrence):
 
 def _clock(time: datetime.time) -> tuple[Any, Any, Any]:
     return only(time.second), only(time.minute), only(time.hour)
+
+
+def _cron_text(time: datetime.time, day: str = "*", weekdays: str = "*") -> str:
+    return _with_second(time.second, f"{time.minute} {time.hour} {day} * {weekdays}")
+
+
+def _with_second(second: int, text: str) -> str:
+    """Six fields only where five do not say it."""
+    return f"{second} {text}" if second else text
 
 
 def _read_time(value: object) -> datetime.time:

@@ -1,3 +1,3 @@
 update schedules
-set name = $1, priority = $2, updated_at = $3
-where id = $4
+set name = $1, priority = $2, preset = $3, updated_at = $4
+where id = $5

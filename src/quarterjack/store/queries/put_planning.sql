@@ -1,2 +1,2 @@
 update planning
-set last_look = $1, outage = $2, pace = $3
+set last_look = $1, outage = $2, pace = $3, agents = $4

@@ -26,5 +26,6 @@ set
     last_success_run_id = $21,
     last_failure_at = $22,
     passed = $23,
-    backfill = $24
-where id = $25 and (deleted_at is null) = ($25 is not null)
+    backfill = $24,
+    last_slot = $25
+where id = $26 and (deleted_at is null) = ($26 is not null)

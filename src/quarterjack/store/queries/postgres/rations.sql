@@ -1,4 +1,4 @@
 -- What is rationed for all planners together; the others wait.
-select last_look, outage, pace
+select last_look, outage, pace, agents
 from planning
 for update

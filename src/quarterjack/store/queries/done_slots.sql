@@ -1,0 +1,12 @@
+-- The slots of a schedule in ($2, $3] that a backfill leaves out, for they have a run, of another request
+-- than that one, which has succeeded or is open.
+select distinct slot
+from runs
+where
+    schedule_id = $1
+    and slot > $2
+    and slot <= $3
+    and request <> $4
+    and state in ('succeeded', 'running', 'queued', 'held')
+order by slot
+limit $5

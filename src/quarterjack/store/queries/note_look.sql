@@ -1,0 +1,2 @@
+update planning
+set last_look = $1
