@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import time
@@ -42,28 +41,55 @@ def host_and_pid() -> tuple[str, int]:
     return socket.gethostname(), os.getpid()
 
 
-def is_running(host: str, pid: int, age: int) -> bool:
-    """Is there such a process, which is at least that old? Numbers are given again to others. Of
-    other hosts nobody here can tell: there is none."""
-    if host != socket.gethostname():
-        return False
+PROC = Path("/proc")
+_ENDED = frozenset("ZXx")
+"""The states of processes that do not run any more, though their parents have not noticed."""
+
+
+def process_identity(pid: int, proc: Path = PROC) -> str:
+    """Says of a process of this host which one it is, for numbers are given again. No other has the
+    same, on any machine, in any container or after any boot; and no clock that can be set is in it.
+    """
+    _, start = _state_and_start(pid, proc)
+    return f"{_numbered_by(proc)} {start}"
+
+
+def is_running(pid: int, identity: str, proc: Path = PROC) -> bool | None:
+    """Does this very process still run? None, if it is one of another machine, boot or container:
+    of these nobody here can tell."""
+    numbered_by, _, start = identity.rpartition(" ")
+    if numbered_by != _numbered_by(proc):
+        return None
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         pass
-    return age <= _age_of(pid)
+    state, start_now = _state_and_start(pid, proc)
+    # What cannot be seen may be it.
+    return not state or (state not in _ENDED and start_now == start)
 
 
-def _age_of(pid: int) -> float:
-    """How long ago a process began, where that can be told; else very long ago."""
+def _numbered_by(proc: Path) -> str:
+    """Who gives processes their numbers: a kernel since its boot, to those of one container. Where
+    that cannot be told, a host."""
     try:
-        began = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19]
-        since_boot = time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
-    except (OSError, IndexError, AttributeError):
-        return math.inf
-    return since_boot - int(began) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+        boot = (proc / "sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {(proc / 'self/ns/pid').readlink()}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _state_and_start(pid: int, proc: Path) -> tuple[str, str]:
+    """The state of a process, and when it started, in ticks since the boot; both are empty where
+    that cannot be told."""
+    try:
+        stat = (proc / str(pid) / "stat").read_text(errors="replace")
+        fields = stat.rpartition(") ")[2].split()  # its name may be anything
+        return fields[0], fields[19]
+    except (OSError, IndexError):
+        return "", ""
 
 
 def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:

@@ -227,7 +227,8 @@ def create_one(
     key, specification = new.key, new.specification
     if not key:
         key = f"schedule-{identity}"
-        specification = read_specification(specification.to_json(), key=key, now=None)
+        body, preset = specification.to_json(), specification.service_preset
+        specification = read_specification(body, key=key, now=None, preset=preset)
     limits = house.limits
     return rules.create(identity, key, specification, now, active=active, limits=limits)
 

@@ -135,6 +135,10 @@ class StoreFull(StoreAway):
     """There is no room for what was asked; less may fit."""
 
 
+class Collision(StoreAway):
+    """Another transaction is in the way; this one is tried again."""
+
+
 class ClockAstray(StoreAway):
     """The clock that all nodes agree on jumped too far to be believed."""
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from quarterjack import __version__
 from quarterjack.api.health import serve_health
-from quarterjack.clock import SystemClock, host_and_pid, process_name
+from quarterjack.clock import SystemClock, host_and_pid, process_identity, process_name
 from quarterjack.control import Control, recover
 from quarterjack.declare.applying import apply
 from quarterjack.declare.declaration import Declaration
@@ -150,7 +150,8 @@ def present(declaration: Declaration, manner: Manner, now: int) -> Present:
     name, (host, pid) = manner.seats.worker, host_and_pid()
     said = declaration.settings.name, edition_of(declaration)
     kind = manner.plans, manner.works
-    return Present(name, host, pid, *kind, __version__, manner.zone_data, *said, now, now)
+    node = Present(name, host, pid, *kind, __version__, manner.zone_data, *said, now, now)
+    return node._replace(process=process_identity(pid))
 
 
 async def _registered(store: Store, here: Present) -> None:

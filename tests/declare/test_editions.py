@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from quarterjack.clock import host_and_pid, is_running
+from quarterjack.clock import host_and_pid, process_identity
 from quarterjack.declare.applying import apply
 from quarterjack.declare.declaration import Declaration, read_declaration
 from quarterjack.declare.editions import Editions, edition_of
 from quarterjack.declare.keeper import Keeper
 from quarterjack.errors import Conflict
 from quarterjack.store.values import Present
-from quarterjack.times.instants import HOUR, SECOND
+from quarterjack.times.instants import SECOND
 from store.stores import STORES, Asking, asking, query
 
 OLD = "schedules:\n  a: {every: 1h, command: [x]}\n"
@@ -46,7 +46,9 @@ def node(
     edition = "none" if declaration is None else edition_of(declaration)
     kind = (True, True, "1.0", "2026a", "default", edition)
     since, now = time.time_ns() // 1000, ask.store.now()
-    return Present(name, *host_and_pid(), *kind, since, now)._replace(**words)
+    host, pid = host_and_pid()
+    process = process_identity(pid)
+    return Present(name, host, pid, *kind, since, now, process=process)._replace(**words)
 
 
 def keys(ask: Asking) -> list[str]:
@@ -170,14 +172,6 @@ class TestNodes:
 
         assert [each.name for each in ask.reads.nodes()] == ["n1"]
 
-    def test_whose_number_another_process_has_by_now_are_dead(self):
-        """As after a restart in a container, where the only process is always the first."""
-        host, pid = host_and_pid()
-
-        assert is_running(host, pid, 0)
-        assert not is_running(host, pid, 24 * HOUR)
-        assert not is_running("elsewhere", pid, 0)
-
     @pytest.mark.fault("F66")
     def test_of_cloned_machines_have_names_of_their_own(self, monkeypatch: pytest.MonkeyPatch):
         from quarterjack.clock import process_name
@@ -210,3 +204,15 @@ def test_a_beat_tells_how_far_a_clock_is_ahead_and_that_the_node_lives(tmp_path:
 
         assert seen.ahead == beat.ahead
         assert abs(ask.clock.now() - ask.store.now() - seen.ahead) < SECOND
+
+
+def test_a_node_that_was_taken_for_dead_is_there_again_with_its_next_beat(tmp_path: Path):
+    with asking("PostgreSQL", tmp_path) as ask:
+        ask(ask.store.register(node("n1", ask)))
+        (before,) = ask.reads.nodes()
+        query(ask, "delete from nodes")
+
+        beat = ask(ask.store.beat())
+
+        (again,) = ask.reads.nodes()
+        assert again == before._replace(seen_at=again.seen_at, ahead=beat.ahead)

@@ -79,7 +79,8 @@ async def add(path: Path, clock: SystemClock, count: int) -> None:
             (count,),
         )
         database.execute(
-            "insert into specifications select id, 1, hash, body, said.created_at from schedules"
+            "insert into specifications select id, 1, hash, body, said.created_at,"
+            " service_preset from schedules"
             f" join specifications as said on schedule_id = 1 where id > {FIRST_OF_HERD}"
         )
     database.close()

@@ -322,6 +322,58 @@ class TestMisbehavingWork:
         house.go("09:30")
         assert house.states() == ["succeeded"]
 
+    @pytest.mark.fault("F17")
+    @pytest.mark.parametrize("meanwhile", ["claims", "settles"])
+    def test_one_that_a_failover_gives_again_is_not_settled_by_the_end_of_the_lost_attempt(
+        self, house: House, meanwhile: str
+    ):
+        """That one ends while the same number is claimed again, or its settlement is lost."""
+        house.add(every="1h")
+        store, ends = house.store, house.loop.create_future()
+        claim_runs, settle_runs = store.claim_runs, store.settle_runs
+
+        async def work(call: Any) -> Any:
+            if len(house.calls) == 1:
+                return await ends
+            await house.sleep(10 * MINUTE)
+            return "of the one that was given again"
+
+        def fail_over() -> None:
+            store.claim_runs, store.settle_runs = claim_runs, settle_runs
+            store._walker._connection.execute(
+                "update runs set state = 'queued', attempt = 0, worker = null, lease_until = null"
+            )
+
+        async def claim_while_it_ends(*values: Any) -> Any:
+            fail_over()
+            (lost,) = house.workers["w1"].running.values()
+            ends.set_result("of the lost one")
+            await lost.task
+            return await claim_runs(*values)
+
+        async def lose_the_connection(*_: Any) -> Any:
+            fail_over()
+            raise StoreAway("the connection was lost")
+
+        house.work = work
+        house.go("09:00")
+        house.hint("worker")
+        if meanwhile == "claims":
+            store.claim_runs = claim_while_it_ends
+            house.go("09:01")
+        else:
+            store.settle_runs = lose_the_connection
+            ends.set_result("of the lost one")
+            with pytest.raises(StoreAway):
+                house.go("09:01")
+            house.hint("worker")
+            house.go("09:02")
+
+        assert house.states() == ["running"]
+        house.go("09:30")
+        assert house.states() == ["succeeded"]
+        assert house.runs()[0].result == "of the one that was given again"
+
     @pytest.mark.fault("F11")
     def test_an_attempt_whose_lease_another_took_is_stopped_and_writes_nothing(self, house: House):
         house.add(every="1h")

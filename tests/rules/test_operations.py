@@ -809,7 +809,7 @@ def test_what_is_no_fault_of_a_schedule_does_not_make_it_invalid():
     """Too many open files, say, while the zones are read: it will pass."""
 
     class NoZones:
-        once = completion = False
+        once = completion = is_agent = False
 
         def __getattr__(self, name: str) -> None:
             raise OSError("too many open files")

@@ -8,9 +8,17 @@ import pytest
 
 from quarterjack import rules
 from quarterjack.errors import Conflict
-from quarterjack.rules import Limits, Outage, Schedule, Status, outage_at_start, read_specification
+from quarterjack.rules import (
+    Facts,
+    Limits,
+    Outage,
+    Schedule,
+    Status,
+    outage_at_start,
+    read_specification,
+)
 from quarterjack.times.instants import SECOND
-from rules.world import World, at
+from rules.world import World, at, specification
 
 START = "09:00:09"
 
@@ -97,6 +105,29 @@ def test_limits_that_the_service_gives_ration_all_schedules_together():
     assert starts(world) == [0, 1, 2]
 
 
+@pytest.mark.mission("E6", "E8")
+@pytest.mark.parametrize("operation", ["delete", "pause", "edit"])
+def test_what_is_closed_in_the_same_decision_takes_nothing_from_the_budgets(operation: str):
+    """As when a declaration drops or disables schedules at the start."""
+    world = World()
+    world.go("09:00")
+    ids = [world.add(prompt="hello", every="5s") for _ in range(8)]
+    world.go(START)
+    world.start_planner(at("09:00"))
+
+    for identity in ids[:5]:
+        if operation == "edit":
+            world.edit(identity, prompt="hello", every="5s", enabled=False)
+        else:
+            getattr(world, operation)(identity)
+    world.step()
+
+    reason = "deleted" if operation == "delete" else "paused"
+    assert [world.states(each) for each in ids[:5]] == [[f"skipped: {reason}"]] * 5
+    assert [world.states(each) for each in ids[5:]] == [["queued"]] * 3
+    assert starts(world)[5:] == [0, 5, 10]
+
+
 @pytest.mark.mission("E8")
 def test_a_limit_of_zero_lifts_that_of_agents():
     world = World(limits=Limits(max_catchup_runs=0, catchup_stagger_ms=0))
@@ -124,6 +155,37 @@ def test_on_a_plain_service_a_thousand_agents_may_be_active_and_any_number_of_ot
         '1000 schedules of the preset "agent" are active and max_scheduled_jobs is 1000; '
         "pause or delete one, or raise the limit"
     )
+
+
+@pytest.mark.mission("E8")
+class TestASchedule:
+    """Of any preset, that an edit makes one of the agents."""
+
+    def edited(self, others: int, limits: Limits = Limits(), **words: Any) -> Schedule:  # noqa: B008
+        world = World()
+        before = world.schedules[world.add(every="1h", preset=words.pop("was", "horsies"))]
+        facts = Facts([before._replace(**words)], limits=limits, active=others)
+        agent = specification(every="1h", preset="agent")
+        return rules.edit(facts, agent, at("08:00")).plans[0].schedule
+
+    def test_is_refused_if_there_is_no_room_for_one_more_agent(self):
+        with pytest.raises(Conflict, match='1000 schedules of the preset "agent" are active and'):
+            self.edited(1000)
+
+        assert self.edited(999).specification.is_agent
+
+    def test_is_refused_too_if_it_rests_only_until_some_instant(self):
+        rests = {"status": Status.PAUSED, "paused_by": "ada", "paused_until": at("12:00")}
+        with pytest.raises(Conflict, match="max_scheduled_jobs is 1000"):
+            self.edited(1000, **rests)
+
+        assert self.edited(1000, **rests | {"paused_until": None}).status is Status.PAUSED
+
+    def test_that_was_one_already_takes_no_other_place(self):
+        assert self.edited(1000, was="agent").version == 2
+
+    def test_takes_no_other_place_among_all(self):
+        assert self.edited(1000, limits=Limits(max_scheduled_jobs=900)).version == 2
 
 
 @pytest.mark.mission("E6", "D7")

@@ -96,7 +96,7 @@ class Definition:
         layer: dict[str, Any] = dict(PRESETS[preset]) if preset else {}
         if limits_errors is not None and preset in (None, "agent"):
             layer["max_consecutive_errors"] = limits_errors
-        self.own_preset = None if preset == BY_TARGET.get(target) else preset
+        self.own_preset = self.said.get("preset")
         self.whole = {**GENERAL, **layer, **self.said}
         self.naming = next(name for name in NAMING if name in self.said)
 

@@ -25,7 +25,7 @@ from quarterjack.store.facts import budgets, read_facts, read_schedules
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.sqlite_file import memory_database
 from quarterjack.store.steps import Ask, Many, Steps
-from quarterjack.store.values import NewSchedule
+from quarterjack.store.values import NewSchedule, Present
 from quarterjack.times.instants import SECOND
 from rules.world import World
 
@@ -71,9 +71,16 @@ class StoredWorld(World):
     def __init__(self, now: str = "08:00", limits: Limits = Limits()) -> None:  # noqa: B008
         super().__init__(now, limits)
         self.store = memory_store(SetClock(self.now))
+        at_once(self.store._do(self._start_planning))
         self._mirrored: tuple[Any, ...] = self._snapshot()
         self._is_alone = False
         """From where a test plants what no store can keep: text in a column of numbers."""
+
+    def _start_planning(self) -> Steps[None]:
+        """A planner is alive; when another one is not, is said by the world."""
+        node = Present("p", "here", 1, True, False, "", "", "", "", self.now, self.now)
+        yield Many("add_node", [node])
+        self.store.is_alive = lambda node: True  # type: ignore[method-assign]
 
     def add(self, **fields: Any) -> int:
         self._carry_over()

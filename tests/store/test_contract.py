@@ -17,6 +17,7 @@ from quarterjack.store.reads import Reads
 from quarterjack.store.sqlite import SqliteStore
 from quarterjack.store.steps import sql
 from quarterjack.store.values import (
+    Asked,
     Chunk,
     Day,
     DeclarationRules,
@@ -539,6 +540,41 @@ class TestSchedules:
         kept = query(ask, "select version, body from specifications order by version")
         said = [(version, json.loads(body)["every"]) for version, body in kept]
         assert said == [(1, "1h"), (2, "2h"), (3, "3h")]
+
+    @pytest.mark.mission("D10")
+    def test_whose_preset_a_definition_was_read_with_is_kept(self, ask: Asking):
+        service = rules.HouseRules(preset="agent").specification
+        wanted = {
+            "own": service({"every": "1h", "task": "t", "preset": "horsies"}, "own", ask.now),
+            "of its kind": service({"every": "1h", "plugin": "p"}, "of its kind", ask.now),
+            "of the service": service({"every": "1h", "task": "t"}, "of the service", ask.now),
+        }
+        ask.add_all([NewSchedule(key, said, None, "test") for key, said in wanted.items()])
+
+        found = {each.schedule.key: each.schedule for each in reads(ask).schedules()}
+
+        assert {key: each.specification for key, each in found.items()} == wanted
+        presets = [(each.own_preset, each.preset) for each in wanted.values()]
+        assert presets == [("horsies", "horsies"), (None, "ductile"), (None, "agent")]
+
+    @pytest.mark.mission("E8")
+    def test_no_edit_makes_more_of_them_agents_than_may_be_active(self, ask: Asking):
+        agents = [new(f"a{n}", ask.now, every="1h", preset="agent") for n in range(1000)]
+        ask.add_all([*agents, new("other", ask.now, every="1h")])
+        asked = Asked("ada", "test", "edit", limits=rules.Limits())
+
+        def become_an_agent(which: str) -> Plans:
+            said = new(which, ask.now, every="2h", preset="agent").specification
+            return ask(ask.store.edit_schedule(which, lambda *_: said, rules.edit, ask.now, asked))
+
+        become_an_agent("a1")
+        with pytest.raises(Conflict, match='1000 schedules of the preset "agent" are active'):
+            become_an_agent("other")
+
+        ask.change("a1", rules.pause, by="ada")
+        become_an_agent("other")
+        counted = "select count(*) from schedules where preset = 'agent' and status = 'active'"
+        assert query(ask, counted) == [(1000,)]
 
     def test_deleting_keeps_the_history_and_frees_the_key(self, ask: Asking):
         run = started(ask)

@@ -369,7 +369,7 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
         "deleted_schedule": ["SCAN schedules"],  # when a person asks for what is gone
         "list_runs": ["SCAN runs USING INDEX runs_planned"],  # the newest, up to a limit
         "list_nodes": ["SCAN nodes"],  # as many as there are processes
-        "lock_declaration": ["SCAN CONSTANT ROW"],
+        "lock_name": ["SCAN CONSTANT ROW"],
         # One row, of four that are each found in an index.
         "next_dues": ["SCAN CONSTANT ROW", "SCAN outbox USING INDEX outbox_unsent"],
         "count_active_of_preset": ["SCAN counted"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -13,9 +14,11 @@ import apsw
 import asyncpg
 import pytest
 
-from quarterjack.rules import State
+from quarterjack.rules import Retention, State, Status, horizons
 from quarterjack.store.checking import faults
+from quarterjack.store.forgetting import Sweep
 from quarterjack.store.sqlite_file import APPLICATION_ID
+from quarterjack.times.instants import DAY, HOUR
 from rules.world import at
 from store.server import server
 from store.stores import Asking, asking_of, postgres_at, query, sqlite
@@ -26,14 +29,20 @@ OLD = sorted(path.stem for path in HERE.glob("*.sql"))
 
 @pytest.fixture(params=OLD)
 def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
-    """At 12:00, the moment at which the old program stopped."""
-    text = (HERE / f"{request.param}.sql").read_text()
-    if request.param.startswith("sqlite"):
-        opening = partial(sqlite, restored_file(text, tmp_path))
-    else:
-        opening = partial(postgres_at, restored_schema(text))
-    with asking_of(opening, at("12:00")) as ask:
+    with upgraded(request.param, tmp_path) as ask:
         yield ask
+
+
+def upgraded(name: str, folder: Path, written: str = "") -> AbstractContextManager[Asking]:
+    """At 12:00, the moment at which the old program stopped. `written` is SQL that somebody ran on
+    the database before the upgrade."""
+    text = (HERE / f"{name}.sql").read_text()
+    if name.startswith("sqlite"):
+        opening = partial(sqlite, restored_file(text + written, folder))
+    else:
+        written = f"set search_path = {SCHEMA};\n{written}"
+        opening = partial(postgres_at, restored_schema(text + written))
+    return asking_of(opening, at("12:00"))
 
 
 def restored_file(text: str, folder: Path) -> Path:
@@ -121,3 +130,102 @@ def test_prompts_take_from_the_budgets_of_agents(ask: Asking):
     found = query(ask, "select key from schedules where preset = 'agent' order by id")
 
     assert [key for (key,) in found] == ["prompting", "prompting-otherwise"]
+
+
+UNREADABLE = {
+    "no JSON": 'not json: "prompt"',
+    "nothing": "",
+    "U+0000": '{"prompt": "a\\u0000b"}',
+    "half a character": '{"prompt": "a\\ud800"}',
+    "a number beyond all bounds": '{"prompt": 1e999999}',
+    "too deep": '{"prompt": ' + "[" * 50_000 + "]" * 50_000 + "}",
+    "a list": '["prompt"]',
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+@pytest.mark.parametrize("body", [pytest.param(text, id=name) for name, text in UNREADABLE.items()])
+def test_a_body_that_cannot_be_read_harms_its_own_schedule_and_no_upgrade(
+    name: str, body: str, tmp_path: Path
+):
+    poison = f"update specifications set body = '{body}' where schedule_id = 1;"
+
+    with upgraded(name, tmp_path, poison) as ask:
+        found = query(
+            ask, "select key from schedules where preset = 'agent' and id > 1 order by id"
+        )
+        ran = live_on(ask, "12:00", "13:00")
+        poisoned = ask.reads.schedule("hourly").schedule
+
+    assert [key for (key,) in found] == ["prompting", "prompting-otherwise"]
+    assert ran.count("prompting") == ran.count("calling") == 2
+    assert poisoned.status is Status.INVALID
+
+
+REMOVED = ("removed-retrying", "removed-held")
+REMOVED_BEFORE = f"""
+update schedules set deleted_at = {at("2020-05-01T11:00:00Z")} where key in {REMOVED};
+update runs
+set planned_at = {at("2020-05-01T11:00:00Z")}, started_at = {at("2020-05-01T11:00:00Z")}
+where finished_at is null and schedule_id in (select id from schedules where key in {REMOVED});
+insert into facts values ('rolled_up', '[{at("2020-06-01T11:00:00Z")}, 1, 0]');
+"""
+"""Runs got stuck, and those that ended up to a month later were counted before the upgrade."""
+
+
+@pytest.mark.parametrize("name", ["sqlite_6", "postgres_3"])
+def test_runs_that_the_upgrade_closes_are_counted_on_its_day(name: str, tmp_path: Path):
+    with upgraded(name, tmp_path, REMOVED_BEFORE) as ask:
+        ((upgraded_at,),) = query(ask, "select max(finished_at) from runs where reason = 'deleted'")
+        ((ended_at,),) = query(ask, "select max(finished_at) from runs")
+        roll_up(ask, ended_at + HOUR)
+        counted = [
+            {day.day: day for day in ask.reads.days(str(identity), 0, 100_000)}
+            for identity in identities(ask, *REMOVED)
+        ]
+
+    for days in counted:
+        assert days[upgraded_at // DAY].skipped == 1
+        assert sum(day.started for day in days.values()) == 2, "those that succeeded"
+        assert max(day.duration_max for day in days.values()) == 0
+
+
+def identities(ask: Asking, *keys: str) -> list[int]:
+    rows = query(ask, "select key, id from schedules")
+    return [dict(rows)[key] for key in keys]
+
+
+def roll_up(ask: Asking, now: int) -> None:
+    retention, sweep = Retention(None, None, None, None, None, None), Sweep()
+    while not sweep.is_over:
+        sweep = ask(ask.store.forget(horizons(retention, now), retention, sweep, now)).sweep
+
+
+class TestBesideANodeOfTheOlderProgram:
+    """It goes on after the upgrade: it writes the columns that it knows, and reads these."""
+
+    @pytest.mark.fault("F63")
+    def test_the_slot_that_it_plans_is_the_last_one(self, ask: Asking):
+        """Its schedules go by which slot was the last: a one-shot would run again else."""
+        older = f"last_fired_at = {at('13:00')}, cursor = {at('13:00:07')}"
+        query(ask, f"update schedules set {older} where key = 'hourly'")
+        found = ask.reads.schedule("hourly").schedule
+
+        assert found.last_slot == at("13:00")
+        assert found.last_fired_at == at("13:00"), "when exactly, it did not write"
+
+    @pytest.mark.fault("F63")
+    def test_a_schedule_that_it_added_has_fired_when_it_planned_it(self, ask: Asking):
+        ask.add("once", at="2026-11-16T12:20:00Z", delete_after_run=True)
+        query(ask, f"update schedules set last_fired_at = {at('12:20')} where key = 'once'")
+
+        assert ask.reads.schedule("once").schedule.last_slot == at("12:20")
+
+    @pytest.mark.fault("F63")
+    def test_it_finds_the_last_slot_where_it_looks_for_it(self, ask: Asking):
+        live_on(ask, "12:00", "13:00:07")
+        found = ask.reads.schedule("hourly").schedule
+
+        assert (found.last_slot, found.last_fired_at) == (at("13:00"), at("13:00:07"))
+        asked = "select last_fired_at from schedules where key = 'hourly'"
+        assert query(ask, asked) == [(at("13:00"),)]

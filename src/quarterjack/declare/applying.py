@@ -93,7 +93,7 @@ def difference(
                 log.info("schedule added %s", told(schedule=key))
             elif only_missing:
                 continue
-            elif key in live and not _is_same(live[key].schedule, wanted):
+            elif key in live and not _is_current(live[key].schedule, wanted):
                 judged = declaration.specification(key, now)
                 changed.append((live[key].schedule.id, judged))
                 _tell_changes(live[key].schedule, judged)
@@ -123,6 +123,10 @@ def _refuse_others(declaration: Declaration, live: Mapping[str, Stored]) -> None
 
 def _belongs_to(owner: str, stored: Stored) -> bool:
     return stored.origin == ORIGIN and stored.owner == owner
+
+
+def _is_current(schedule: Schedule, wanted: Specification) -> bool:
+    return _is_same(schedule, wanted) and schedule.specification.preset == wanted.preset
 
 
 def _is_same(schedule: Schedule, wanted: Specification) -> bool:

@@ -188,11 +188,22 @@ class Worker:
         return await self._store.claim_runs(worker, queues, seats, now + lease, now)
 
     def _start_all(self, claims: Sequence[Claim], now: int) -> None:
+        self._drop_ends_of(claims)
         for claim in claims:
             self._start(claim)
         if claims:
             self._hint("renewer", now + self._seats.renewed_every)
             self._hint("rescuer", now + self._seats.lease)
+
+    def _drop_ends_of(self, claims: Sequence[Claim]) -> None:
+        """What has just been claimed has not ended. An end of it that is not settled is that of an
+        attempt which a failover has lost, and it would settle the one that has its number now."""
+        claimed = {(claim.run.id, claim.run.attempt) for claim in claims}
+        for unsettled in (self._settling, self.ended):
+            for each in [each for each in unsettled if each[0].key in claimed]:
+                unsettled.remove(each)
+                run, attempt = each[0].key
+                log.warning("stale settlement ignored %s", told(run=run, attempt=attempt))
 
     def _start(self, claim: Claim) -> None:
         attempt, key = claim.run.attempt, (claim.run.id, claim.run.attempt)

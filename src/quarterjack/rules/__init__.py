@@ -63,6 +63,7 @@ from quarterjack.rules.operations import (
 )
 from quarterjack.rules.plan import plan
 from quarterjack.rules.presets import AS_A_SETTING, PRESETS
+from quarterjack.rules.rationing import with_outage_until
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.retention import (
     Horizons,
@@ -131,6 +132,7 @@ __all__ = [
     "next_look",
     "noticed_outage",
     "outage_at_start",
+    "with_outage_until",
     "pause",
     "plan",
     "read_limits",

@@ -54,13 +54,14 @@ class HouseRules(NamedTuple):
         now: int,
     ) -> Specification:
         """The same definition with some fields said anew; one that cannot be read is said whole.
-        What was not said stays, whatever the defaults are today; only null goes back to them."""
+        What was not said stays, whatever the defaults are today; only null goes back to them. The
+        preset is that of the service today, where neither the schedule nor its kind says one."""
         if isinstance(specification, Unreadable):
             return self.specification(changes, key, now)
         body = amended(specification.to_json(), changes)
         for field in [name for name, value in changes.items() if value is None]:
             body[field] = self.defaults.get(field)
-        read = read_specification(body, key=key, now=now, limits=self.limits)
+        read = read_specification(body, key=key, now=now, preset=self.preset, limits=self.limits)
         return self._with_known_queue(read, key)
 
     def refuse_if_declared_only(self, what: str) -> None:

@@ -85,10 +85,6 @@ class Outage(NamedTuple):
         """What is still undecided now, and came due before planning went on, was missed."""
         return slot < self.until
 
-    def since_then(self) -> Outage:
-        """The same outage, with nothing of its budget used."""
-        return Outage(self.since, self.until)
-
     def has_room(self, limits: Limits) -> bool:
         """May one more recurring schedule be caught up?"""
         return not limits.max_catchup_runs or self.recurring < limits.max_catchup_runs

@@ -114,6 +114,11 @@ class Schedule(NamedTuple):
     deleted_at: int | None = None
     """Set by the store when it deletes the schedule, and never written with it."""
 
+    @property
+    def counts_as_active(self) -> bool:
+        """Active, or resting only until some instant."""
+        return self.status is Status.ACTIVE or self.paused_until is not None
+
 
 @quickly_replaced
 class Run(NamedTuple):

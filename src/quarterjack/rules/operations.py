@@ -11,12 +11,12 @@ from quarterjack.errors import Conflict, InvalidSpecification, WrongState
 from quarterjack.rules.anchors import counts_anew_on_resume, slots_of
 from quarterjack.rules.draft import Commons, Draft
 from quarterjack.rules.first_run import first_cursor
-from quarterjack.rules.limits import Limits, refuse_beyond_limit
+from quarterjack.rules.limits import Limits, active_max, refuse_beyond_limit
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
 from quarterjack.rules.overlap import IfRunning, turn
 from quarterjack.rules.pause import as_of, paused, resumed, woken
 from quarterjack.rules.plan import invalidated, plan_one
-from quarterjack.rules.rationing import with_current_outage
+from quarterjack.rules.rationing import is_agent, with_current_outage
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.specification import Specification, Unreadable, refuse_unreadable
 from quarterjack.rules.states import (
@@ -80,16 +80,18 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     if is_switched:
         schedule = _enabled_as_declared(schedule, now)
     was_active = before.schedule.status is Status.ACTIVE
-    if schedule.status is Status.ACTIVE and not was_active:
+    if schedule.counts_as_active and not _is_counted(before.schedule, facts.limits):
         refuse_beyond_limit(facts.active, facts.limits, is_agent=specification.is_agent)
     draft = Draft(woken(schedule, now), commons, now)
     _bring_along(draft, before.schedule)
-    if schedule.status is Status.PAUSED and was_active:
+    pauses = schedule.status is Status.PAUSED and was_active
+    if pauses:
         draft.close_waiting(Reason.PAUSED)
     # What was about to go stays, if the edit revived it or does not want it to go any more.
     goes = schedule.status is Status.DONE and specification.delete_after_run
     draft.deleted = before.deleted and goes
-    return commons.results([_joined(before._replace(deleted=False), draft.plan())])
+    plans = commons.results([_joined(before._replace(deleted=False), draft.plan())])
+    return _with_untouched_budgets(plans, facts) if pauses else plans
 
 
 def pause(
@@ -112,7 +114,8 @@ def pause(
     if before.schedule.status is Status.ACTIVE:  # it may have ended in this very moment
         draft.schedule = paused(before.schedule, reason, by=by, until=until)
         draft.close_waiting(Reason.PAUSED)
-    return commons.results([_joined(before, draft.plan())])
+    plans = commons.results([_joined(before, draft.plan())])
+    return _with_untouched_budgets(plans, facts)
 
 
 def resume(facts: Facts, now: int) -> Plans:
@@ -120,8 +123,7 @@ def resume(facts: Facts, now: int) -> Plans:
     (schedule,) = facts.schedules
     until = schedule.paused_until
     schedule = resumed(schedule, now if until is None else min(now, until))
-    is_agent = schedule.specification.is_agent
-    refuse_beyond_limit(facts.active, facts.limits, is_agent=is_agent)
+    refuse_beyond_limit(facts.active, facts.limits, is_agent=is_agent(schedule))
     return Commons(facts).results([Plan(schedule)])
 
 
@@ -140,7 +142,8 @@ def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
     draft = Draft(before.schedule._replace(next_slot=None, wake_at=None), commons, now)
     draft.close_waiting(Reason.DELETED)
     draft.deleted = True
-    return commons.results([_joined(before, draft.plan())])
+    plans = commons.results([_joined(before, draft.plan())])
+    return _with_untouched_budgets(plans, facts)
 
 
 def run_now(facts: Facts, now: int) -> Plans:
@@ -227,6 +230,11 @@ def _up_to_now(facts: Facts, now: int) -> tuple[Commons, Plan]:
     return commons, plan_one(schedule, commons, now, paced=False)
 
 
+def _with_untouched_budgets(plans: Plans, facts: Facts) -> Plans:
+    """What was planned up to now is closed in the same decision, so nothing of it will start."""
+    return plans._replace(outage=facts.outage, pace=facts.pace, agents=facts.agents)
+
+
 def _joined(first: Plan, second: Plan) -> Plan:
     """Both, one after the other."""
     return Plan(
@@ -289,6 +297,11 @@ def _bring_along(draft: Draft, before: Schedule) -> None:
         for run in draft.own_open_runs:
             if run.state is State.HELD:
                 draft.release(run)
+
+
+def _is_counted(schedule: Schedule, limits: Limits) -> bool:
+    """Is it one of those whose number is limited?"""
+    return schedule.counts_as_active and active_max(limits, is_agent=is_agent(schedule)) > 0
 
 
 def _enabled_as_declared(schedule: Schedule, now: int) -> Schedule:

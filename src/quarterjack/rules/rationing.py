@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from quarterjack.rules.catch_up import Due
 from quarterjack.rules.draft import Draft
-from quarterjack.rules.limits import current_outage
+from quarterjack.rules.limits import current_outage, outage_at_start
 from quarterjack.rules.model import Facts, Schedule
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.specification import Unreadable
@@ -20,15 +20,24 @@ def with_current_outage(facts: Facts, now: int) -> Facts:
     return facts._replace(outage=outage, agents=facts.agents._replace(outage=agents))
 
 
+def with_outage_until(facts: Facts, now: int) -> Facts:
+    """With the outage that lasted until now, since no planner was alive: whatever is due and
+    undecided was missed, however short that was."""
+    outage = outage_at_start(facts.outage, facts.last_look, now)
+    agents = outage_at_start(facts.agents.outage, facts.last_look, now)
+    return facts._replace(outage=outage, agents=facts.agents._replace(outage=agents))
+
+
 def in_turn(facts: Facts) -> Sequence[Schedule]:
     """By their slots, if something is rationed: who had to wait before goes first."""
     limits = facts.limits
-    if not any(limits.rations(is_agent=_is_agent(each)) for each in facts.schedules):
+    if not any(limits.rations(is_agent=is_agent(each)) for each in facts.schedules):
         return facts.schedules
     return sorted(facts.schedules, key=lambda each: (each.next_slot or 0, each.id))
 
 
-def _is_agent(schedule: Schedule) -> bool:
+def is_agent(schedule: Schedule) -> bool:
+    """Do the limits of the preset `agent` hold for it, where no others are given?"""
     specification = schedule.specification
     return not isinstance(specification, Unreadable) and specification.is_agent
 

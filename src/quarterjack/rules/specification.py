@@ -34,8 +34,11 @@ class Specification:
 
     recurrence: Recurrence
     target: Target
-    preset: str | None
-    """Whose defaults it was read with."""
+    own_preset: str | None
+    """The one that it says itself."""
+    service_preset: str | None
+    """That of the service, if neither it nor the kind of its target says one. A store keeps it
+    beside the body: nodes of an older program refuse a body with a field that they do not know."""
     payload: Mapping[str, Any]
     name: str | None
     description: str | None
@@ -71,6 +74,11 @@ class Specification:
     @lazily
     def allows_overlap(self) -> bool:
         return self.overlap.if_running is IfRunning.ALLOW
+
+    @lazily
+    def preset(self) -> str | None:
+        """Whose defaults it was read with."""
+        return self.own_preset or preset_of_kind(self.target.kind) or self.service_preset
 
     @lazily
     def is_agent(self) -> bool:
@@ -132,19 +140,25 @@ class Specification:
     @lazily
     def text(self) -> str:
         """As it is stored."""
-        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return _json_text(self.to_json())
 
     @lazily
     def configuration_hash(self) -> str:
-        """Changes exactly when the definition does."""
-        return blake2b(self.text.encode(), digest_size=16).hexdigest()
+        """Changes exactly when the definition does. A preset is no part of it: all that it says is
+        spelled out, and earlier programs did not store it."""
+        text = self.text
+        if self.own_preset is not None:
+            body = self.to_json()
+            del body["preset"]
+            text = _json_text(body)
+        return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """A flat mapping of plain JSON that stays the same, in the words that people write."""
         return (
             self._when()
             | self.target.to_json()
-            | self._preset()
+            | ({} if self.own_preset is None else {"preset": self.own_preset})
             | {
                 "payload": dict(self.payload),
                 "name": self.name,
@@ -188,11 +202,6 @@ class Specification:
             "on_constraint": self.on_constraint.value,
         }
 
-    def _preset(self) -> dict[str, Any]:
-        """Left out where it goes without saying."""
-        is_of_kind = self.preset == preset_of_kind(self.target.kind)
-        return {} if is_of_kind else {"preset": self.preset}
-
     def _given_delay(self) -> str | None:
         """None if nobody said one, though it be what is the default now."""
         return _text(self.retry.delay) if self.retry.is_delay_given else None
@@ -229,6 +238,10 @@ def refuse_unreadable(specification: Specification | Unreadable, key: str) -> No
     if isinstance(specification, Unreadable):
         why = f"cannot be read ({specification}); edit or delete it"
         raise WrongState(f'the definition of schedule "{key}" {why}')
+
+
+def _json_text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, separators=(",", ":"))
 
 
 def _text(duration: int | None) -> str | None:

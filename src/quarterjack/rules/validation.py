@@ -60,10 +60,12 @@ def read_specification(
     layer: Mapping[str, Any] = {}
     with problems:
         target = read_target(own)
-    chosen: str | None = None
+    own_preset = service_preset = None
     with problems:
-        chosen = read_preset(own.get("preset")) or preset_of_kind(target.kind if target else None)
-        layer = defaults_of(chosen or read_preset(preset), limits, is_of_service=chosen is None)
+        own_preset = read_preset(own.get("preset"))
+        chosen = own_preset or preset_of_kind(target.kind if target else None)
+        service_preset = None if chosen else read_preset(preset)
+        layer = defaults_of(chosen or service_preset, limits, is_of_service=chosen is None)
     values = {**GENERAL, **layer, **_said(defaults or {}, "defaults", problems), **own}
     recurrence: Recurrence | None = None
     with problems:
@@ -75,7 +77,8 @@ def read_specification(
         except Invalid as error:
             problems.note(error)
     if recurrence is not None and target is not None and read.keys() == READERS.keys():
-        specification = _composed(recurrence, target, chosen or preset, read)
+        read |= {"own_preset": own_preset, "service_preset": service_preset}
+        specification = _composed(recurrence, target, read)
         for check in COMBINATIONS:
             try:
                 check(specification, own, now)
@@ -114,7 +117,8 @@ def _refuse_unsayable(
         reason, remedy = "is each schedule's own", "say it there"
         raise InvalidSpecification.because(f"defaults.{field}", value, reason, remedy)
     if field in said:
-        reason = f"says the same as {field}"
+        other = next(alias for alias, name in ALIASES.items() if name == field)
+        reason = f"says the same as {field if spelled == other else other}"
         raise InvalidSpecification.because(spelled, value, reason, "give either one")
 
 
@@ -148,9 +152,7 @@ def _kept_recurrence(zone: str, **said: str) -> Recurrence:
     return parse(said, timezone=zone)
 
 
-def _composed(
-    recurrence: Recurrence, target: Target, preset: str | None, read: Mapping[str, Any]
-) -> Specification:
+def _composed(recurrence: Recurrence, target: Target, read: Mapping[str, Any]) -> Specification:
     """The policies from their fields."""
     window: Window | None = None
     if read["only_between"] is not None or read["not_on"]:
@@ -158,7 +160,6 @@ def _composed(
     return Specification(
         recurrence=recurrence,
         target=target,
-        preset=preset,
         window=window,
         jitter=read["jitter"],
         catch_up=CatchUp(
@@ -182,6 +183,8 @@ def _composed(
 
 
 _AS_THEY_ARE = (
+    "own_preset",
+    "service_preset",
     "payload",
     "name",
     "description",

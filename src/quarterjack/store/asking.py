@@ -3,7 +3,8 @@ it are one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from quarterjack.errors import Conflict, NotFound, Refused
 from quarterjack.rules import (
@@ -15,18 +16,21 @@ from quarterjack.rules import (
     Status,
     Unreadable,
     active_max,
+    with_outage_until,
 )
 from quarterjack.rules.presets import AGENT
 from quarterjack.store.auditing import creation_row, request_row
 from quarterjack.store.carrying_out import add_events, add_specifications, carry_out_plans
 from quarterjack.store.facts import (
     budgets,
+    lock_gates,
     missing_schedule,
     read_facts,
     read_row,
     read_run,
     read_schedules,
 )
+from quarterjack.store.nodes import is_planned
 from quarterjack.store.rows import DELETED_AT, new_schedule_row, planning_row, stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.steps import Ask, Many, Row, Steps
@@ -38,6 +42,7 @@ from quarterjack.store.values import (
     DecidePlans,
     DecideRun,
     NewSchedule,
+    Present,
     Stored,
     Which,
 )
@@ -53,6 +58,9 @@ def add_schedules(
 ) -> Steps[Sequence[Schedule]]:
     if not new:
         return []
+    last_request = 0
+    if asked is not None:  # locked before anything is counted, as by every other request
+        ((last_request,),) = yield Ask("take_numbers", (len(new), "requests"))
     ((last,),) = yield Ask("take_numbers", (len(new), "schedules"))
     agents = [each for each in new if each.specification.is_agent]
     active = yield from _count_active(asked, is_agent=bool(agents))
@@ -67,8 +75,7 @@ def add_schedules(
     yield from add_specifications(made, specifications, now)
     yield from add_events(of_new_schedules([each.key for each in made], now))
     if asked is not None:
-        ((last,),) = yield Ask("take_numbers", (len(made), "requests"))
-        numbers = range(last - len(made) + 1, last + 1)
+        numbers = range(last_request - len(made) + 1, last_request + 1)
         audit = [creation_row(*each, asked, now) for each in zip(numbers, made, strict=True)]
         yield Many("add_audit", audit)
     return made
@@ -107,8 +114,15 @@ def _counts_as_active(schedule: Schedule) -> bool:
     return schedule.status is Status.ACTIVE or schedule.paused_until is not None
 
 
+class Caller(NamedTuple):
+    """The node that carries out a request."""
+
+    specifications: Specifications
+    is_alive: Callable[[Present], bool]
+
+
 def change_schedules(
-    specifications: Specifications,
+    caller: Caller,
     which: Iterable[Which],
     decide: DecidePlans,
     now: int,
@@ -125,12 +139,15 @@ def change_schedules(
         except NotFound as error:
             refused += [] if ignores_missing else [error]
     locked = yield from _locked(found)
+    if len(locked) > 1:
+        schedules = yield from read_schedules(list(locked.values()), caller.specifications)
+        yield from lock_gates(schedules, now)
     done = []
     for identity, called in sorted(found.items()):
         try:
             row = _not_deleted(locked.get(identity), called)
-            stored = yield from _permitted(specifications, row, asked)
-            done.append((yield from changed(specifications, stored.schedule, decide, now, asked)))
+            stored = yield from _permitted(caller.specifications, row, asked)
+            done.append((yield from changed(caller, stored.schedule, decide, now, asked)))
         except NotFound as error:
             refused += [] if ignores_missing else [error]
         except Refused as error:
@@ -141,7 +158,7 @@ def change_schedules(
 
 
 def edit_schedule(
-    specifications: Specifications,
+    caller: Caller,
     which: Which,
     amend: Amend,
     decide: DecideEdit,
@@ -151,29 +168,26 @@ def edit_schedule(
     found = yield from read_row(which)
     locked = yield from _locked([found[0]])
     row = _not_deleted(locked.get(found[0]), which)
-    stored = yield from _permitted(specifications, row, asked)
-    return (
-        yield from edited(
-            specifications, stored.schedule, amend(stored.schedule, now), decide, now, asked
-        )
-    )
+    stored = yield from _permitted(caller.specifications, row, asked)
+    schedule = stored.schedule
+    return (yield from edited(caller, schedule, amend(schedule, now), decide, now, asked))
 
 
 def change_run(
-    specifications: Specifications, run_id: str, decide: DecideRun, now: int, asked: Asked | None
+    caller: Caller, run_id: str, decide: DecideRun, now: int, asked: Asked | None
 ) -> Steps[Plans]:
     run = yield from read_run(run_id)
     locked = yield from _locked([run.schedule_id])
     if run.schedule_id not in locked:
         raise missing_schedule(run.schedule_id)
-    stored = yield from _permitted(specifications, locked[run.schedule_id], asked)
+    stored = yield from _permitted(caller.specifications, locked[run.schedule_id], asked)
     # Its scope cannot change any more, but a worker may still claim it, until the open runs of
     # that scope are locked: only then is it decided about.
     run = yield from read_run(run_id)
-    facts = yield from _facts_for(stored.schedule, {run.scope}, now, asked)
+    facts = yield from _facts_for(caller, stored.schedule, {run.scope}, now, asked)
     run = yield from _as_locked(run, facts)
     plans = decide(facts, run, now)
-    yield from _carry_out(specifications, facts, plans, now, asked, run)
+    yield from _carry_out(caller.specifications, facts, plans, now, asked, run)
     return plans
 
 
@@ -211,7 +225,7 @@ def _permitted(specifications: Specifications, row: Row, asked: Asked | None) ->
 
 
 def edited(
-    specifications: Specifications,
+    caller: Caller,
     schedule: Schedule,
     specification: Specification,
     decide: DecideEdit,
@@ -223,15 +237,11 @@ def edited(
     def under_another(facts: Facts, now: int) -> Plans:
         return decide(facts, specification, now)
 
-    return (
-        yield from changed(
-            specifications, schedule, under_another, now, asked, becomes=specification
-        )
-    )
+    return (yield from changed(caller, schedule, under_another, now, asked, becomes=specification))
 
 
 def changed(
-    specifications: Specifications,
+    caller: Caller,
     schedule: Schedule,
     decide: DecidePlans,
     now: int,
@@ -242,13 +252,14 @@ def changed(
     """One schedule after what was decided; an operation sees all open runs, for an edit those of
     both scopes."""
     scopes = {str(schedule.id) if becomes is None else becomes.scope(schedule.id)}
-    facts = yield from _facts_for(schedule, scopes, now, asked, becomes=becomes)
+    facts = yield from _facts_for(caller, schedule, scopes, now, asked, becomes=becomes)
     plans = decide(facts, now)
-    yield from _carry_out(specifications, facts, plans, now, asked)
+    yield from _carry_out(caller.specifications, facts, plans, now, asked)
     return plans
 
 
 def _facts_for(
+    caller: Caller,
     schedule: Schedule,
     scopes: set[str],
     now: int,
@@ -262,6 +273,8 @@ def _facts_for(
     # What is due may take from what all planners share.
     is_due = _is_due(schedule, now)
     facts = yield from read_facts([schedule], now, scopes=scopes, locks_planning=is_due)
+    if is_due and not (yield from is_planned(caller.is_alive)):
+        facts = with_outage_until(facts, now)
     if asked is None:
         return facts
     # The counter is locked first, so that of two requests the second counts what the first made.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from quarterjack.errors import Collision
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import (
     Gate,
@@ -146,14 +147,16 @@ def add_specifications(
     for schedule in schedules:
         specification, version = schedule.specification, (schedule.id, schedule.version)
         specifications.add(version, specification)
-        rows.append((*version, specification.configuration_hash, specification.text, now))
+        said = specification.configuration_hash, specification.text, now
+        rows.append((*version, *said, specification.service_preset))
     yield from _many("add_specifications", rows)
 
 
 def _wake(schedule_ids: Iterable[int], now: int) -> Steps[None]:
     wanted = sorted(set(schedule_ids))
-    if wanted:
-        yield Ask("wake_schedules", (now, wanted))
+    if wanted and (busy := (yield Ask("wake_schedules", (now, wanted)))):
+        ids = ", ".join(str(schedule_id) for (schedule_id,) in busy)
+        raise Collision(f"schedules {ids} are locked by another transaction; it is tried again")
 
 
 def _put_gates(gates: Mapping[str, Gate], changes: Sequence[GateChange]) -> Steps[None]:

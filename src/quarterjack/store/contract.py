@@ -56,6 +56,10 @@ class Store(ABC):
     def __init__(self) -> None:
         self._known = Specifications()
 
+    @property
+    def _caller(self) -> asking.Caller:
+        return asking.Caller(self._known, self.is_alive)
+
     @abstractmethod
     async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T: ...
 
@@ -73,7 +77,7 @@ class Store(ABC):
 
     def is_alive(self, node: Present) -> bool:
         """Of those that are registered."""
-        return nodes.runs_here(node, self.now())
+        return bool(nodes.runs_here(node))
 
     @abstractmethod
     async def watch(self, hint: Callable[[], None]) -> None:
@@ -171,7 +175,7 @@ class Store(ABC):
         """The same for several, all or none; if one is refused, all refusals are told."""
         change = asking.change_schedules
         return await self._do(
-            change, self._known, which, decide, now, asked, ignores_missing=ignores_missing
+            change, self._caller, which, decide, now, asked, ignores_missing=ignores_missing
         )
 
     async def edit_schedule(
@@ -183,13 +187,13 @@ class Store(ABC):
         asked: Asked | None = None,
     ) -> Plans:
         """Give a schedule another definition, made from the one that it has at that moment."""
-        return await self._do(asking.edit_schedule, self._known, which, amend, decide, now, asked)
+        return await self._do(asking.edit_schedule, self._caller, which, amend, decide, now, asked)
 
     async def change_run(
         self, run_id: str, decide: DecideRun, now: int, asked: Asked | None = None
     ) -> Plans:
         """Carry out what a person asks of one run."""
-        return await self._do(asking.change_run, self._known, run_id, decide, now, asked)
+        return await self._do(asking.change_run, self._caller, run_id, decide, now, asked)
 
     async def read_run(self, run_id: str) -> Run:
         return await self._do(facts.read_run, run_id)
@@ -206,8 +210,7 @@ class Store(ABC):
         """Make the owner's schedules equal to a declaration, whole or not at all, and note facts
         with it. Of one owner's declarations one is looked at at a time."""
         declare = declaring.declare_schedules
-        known = self._known
-        return await self._do(declare, known, owner, keys, difference, rules, now, asked)
+        return await self._do(declare, self._caller, owner, keys, difference, rules, now, asked)
 
     async def count_owned(self, owner: str) -> int:
         """How many schedules this owner has."""

@@ -108,8 +108,7 @@ def read_facts(
             for each in readable
             if each.specification.reads_open_runs
         }
-    sharing = [each for each in readable if each.specification.shares_locks]
-    locks = {key for each in sharing for key in each.specification.lock_keys(each.id)}
+    locks = lock_keys(schedules)
     gates = yield from read_gates(locks, now)
     runs = yield from _runs("open_runs", scopes)
     beyond = {run.gate for run in runs if run.gate is not None} - locks
@@ -118,6 +117,21 @@ def read_facts(
     done = yield from _read_done(schedules)
     facts = Facts(schedules, grouped(runs), gates, done=done)
     return (yield from read_planning(facts, is_locked=locks_planning))
+
+
+def lock_keys(schedules: Iterable[Schedule]) -> set[str]:
+    """What else is locked when one of these is decided about."""
+    return {
+        key
+        for each in schedules
+        if not isinstance(each.specification, Unreadable) and each.specification.shares_locks
+        for key in each.specification.lock_keys(each.id)
+    }
+
+
+def lock_gates(schedules: Iterable[Schedule], now: int) -> Steps[None]:
+    """Whoever changes several schedules locks their gates before any of their runs."""
+    yield from read_gates(lock_keys(schedules), now)
 
 
 def read_planning(facts: Facts, *, is_locked: bool = False) -> Steps[Facts]:

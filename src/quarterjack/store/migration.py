@@ -13,6 +13,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 class Migration(NamedTuple):
+    """Its row in `migrations` is written before its text is executed: a text that needs the time
+    reads `applied_at` there."""
+
     number: int
     name: str
     text: str

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from quarterjack.clock import is_running
 from quarterjack.errors import Conflict
-from quarterjack.rules import Facts, outage_at_start
+from quarterjack.rules import Facts, with_outage_until
 from quarterjack.store.facts import read_planning
 from quarterjack.store.rows import planning_row
 from quarterjack.store.steps import Ask, Many, Steps
@@ -27,9 +27,9 @@ def is_seen(node: Present, now: int) -> bool:
     return node.seen_at > now - LIVES_FOR
 
 
-def runs_here(node: Present, now: int) -> bool:
-    """Does its process run on this host, which can be asked for it?"""
-    return is_running(node.host, node.pid, now - node.started_at)
+def runs_here(node: Present) -> bool | None:
+    """Does its process run on this host, which can be asked for it? None if it is another's."""
+    return is_running(node.pid, node.process)
 
 
 def register(node: Present, is_alive: Callable[[Present], bool]) -> Steps[None]:
@@ -52,10 +52,14 @@ def register(node: Present, is_alive: Callable[[Present], bool]) -> Steps[None]:
 def _note_outage(shared: Facts, now: int) -> Steps[None]:
     """Until this moment no planner was alive. The start counts as a look, so that what comes due
     from now on is not taken for missed."""
-    last_look, agents = shared.last_look, shared.agents
-    outage = outage_at_start(shared.outage, last_look, now)
-    agents = agents._replace(outage=outage_at_start(agents.outage, last_look, now))
-    yield Many("put_planning", [planning_row(now, outage, shared.pace, agents)])
+    shared = with_outage_until(shared, now)
+    yield Many("put_planning", [planning_row(now, shared.outage, shared.pace, shared.agents)])
+
+
+def is_planned(is_alive: Callable[[Present], bool]) -> Steps[bool]:
+    """Is a planner alive?"""
+    nodes = yield from read_nodes()
+    return any(node.plans and is_alive(node) for node in nodes)
 
 
 def _is_one(one: Present, other: Present) -> bool:
@@ -69,4 +73,4 @@ def unregister(name: str) -> Steps[None]:
 
 def read_nodes() -> Steps[Sequence[Present]]:
     rows = yield Ask("list_nodes")
-    return [Present._make((*row[:3], bool(row[3]), bool(row[4]), *row[5:12])) for row in rows]
+    return [Present._make((*row[:3], bool(row[3]), bool(row[4]), *row[5:13])) for row in rows]

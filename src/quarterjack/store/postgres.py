@@ -11,7 +11,6 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 import asyncpg
 
-from quarterjack.clock import host_and_pid
 from quarterjack.store.contract import Store
 from quarterjack.store.migration import Migration
 from quarterjack.store.nodes import is_seen, runs_here
@@ -31,6 +30,8 @@ HEART_SECONDS = 3
 SLOW_READING = 100 * MILLISECOND
 """A reading of the clock that took longer is believed only if there is no better one."""
 HINTS_APART_SECONDS = 0.05
+_SAID_BY_A_BEAT = [field for field in Present._fields if field != "seen_at"]
+"""The database itself says when."""
 
 _UNSEEN = frozenset(
     {
@@ -72,7 +73,6 @@ class PostgresStore(Store):
         self._read_in = 0
         self._read_at = 0
         self._telling: asyncio.Task[None] | None = None
-        self._host, _ = host_and_pid()
         self._node: Present | None = None
         """Who beats, once it is registered."""
 
@@ -114,8 +114,11 @@ class PostgresStore(Store):
 
     async def beat(self) -> Beat:
         ahead = self._clock.now() - self._instant()
-        node = [None] * len(Present._fields) if self._node is None else self._node
-        row = await self._timed("beat", *node[:-2], ahead)
+        said = [None] * len(_SAID_BY_A_BEAT)
+        if self._node is not None:
+            node = self._node._replace(ahead=ahead)
+            said = [getattr(node, field) for field in _SAID_BY_A_BEAT]
+        row = await self._timed("beat", *said)
         return Beat._make((*row[1:], ahead))
 
     async def register(self, node: Present) -> None:
@@ -123,8 +126,8 @@ class PostgresStore(Store):
         self._node = node
 
     def is_alive(self, node: Present) -> bool:
-        now = self.now()
-        return runs_here(node, now) if node.host == self._host else is_seen(node, now)
+        runs = runs_here(node)
+        return is_seen(node, self.now()) if runs is None else runs
 
     async def _timed(self, statement: str, *values: Any) -> Sequence[Any]:
         """One that reads the clock, first of all."""

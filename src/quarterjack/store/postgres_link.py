@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 
 from quarterjack.errors import (
+    Collision,
     QuarterjackError,
     StoreAway,
     StoreError,
@@ -170,7 +171,8 @@ _UNUSABLE = {
 def is_collision(error: BaseException) -> bool:
     """Trying once more helps: another transaction was in the way, or a newer program has changed a
     table, and what was prepared before is prepared anew."""
-    if isinstance(error, (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)):
+    again = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError, Collision)
+    if isinstance(error, again):
         return True
     return isinstance(error, asyncpg.PostgresError) and error.sqlstate in _AGAIN
 

@@ -109,7 +109,7 @@ async def _migrate(
         " (number bigint primary key, name text, checksum text, applied_at timestamptz)"
     )
     for migration in missing:
-        await connection.execute(migration.text, timeout=UPGRADE_SECONDS)
         row = (migration.number, migration.name, migration.checksum)
         await connection.execute("insert into migrations values ($1, $2, $3, now())", *row)
+        await connection.execute(migration.text, timeout=UPGRADE_SECONDS)
         failpoint("migration.written")

@@ -24,7 +24,9 @@ LOCK_SECONDS = 5
 STATEMENT_SECONDS = 30
 STANDSTILL_SECONDS = 3
 """A program that is frozen in the middle of a transaction loses it after so long."""
-COLLISIONS_MAX = 5
+COLLISIONS_MAX = 8
+FIRST_PAUSE_SECONDS = 0.005
+"""Twice as long, before what collided is tried again; then four times, and so on."""
 ALONE = frozenset({"renew_leases", "look_at_leases"})
 """They have the connection that beats, and are one statement, which is a transaction by itself: on
 a slow network they must not take three times as long."""
@@ -57,7 +59,9 @@ class Walker:
     async def run(self, group: Sequence[Operation]) -> None:
         """Each operation gets its result or its error; what fails has changed nothing."""
         error = None
-        for _ in range(COLLISIONS_MAX):
+        for collisions in range(COLLISIONS_MAX):
+            if collisions:
+                await asyncio.sleep(FIRST_PAUSE_SECONDS * (1 << collisions))
             async with self.link.lock:
                 error = await self._tried(group)
             if error is None or not is_collision(error):

@@ -42,8 +42,11 @@ class Found(NamedTuple):
     stored: Stored
     last_run_at: int | None
     retry_at: int | None
+    """When the first of its runs that wait to be tried again is ready."""
+    ready_at: int | None = None
+    """The same of all its runs that wait."""
     open_since: int | None = None
-    """When its open run started or is ready, if its next slot counts from that run's end."""
+    """When its open run started, if its next slot counts from that run's end."""
 
     @property
     def schedule(self) -> Schedule:
@@ -51,14 +54,14 @@ class Found(NamedTuple):
 
     @property
     def next_run_at(self) -> int | None:
-        """When something starts next: a retry that waits, else a slot; one that counts from the end
-        of an open run is expected after its start."""
+        """When something starts next: a retry that waits, else a slot, else a run that waits, as
+        that of a one-shot may for long; a slot that counts from the end of an open run is expected
+        after its start."""
         schedule = self.schedule
-        if self.retry_at is not None:
-            return self.retry_at
-        if self.open_since is None:
-            return schedule.next_slot
-        return following_completion(schedule, self.open_since)
+        for known in (self.retry_at, schedule.next_slot, self.ready_at):
+            if known is not None:
+                return known
+        return None if self.open_since is None else following_completion(schedule, self.open_since)
 
 
 class FoundRun(NamedTuple):
@@ -75,9 +78,7 @@ class Looker(Protocol):
 
 class FileLooker(Walker):
     def alive(self, nodes: Sequence[Present]) -> list[Present]:
-        clock = SystemClock()
-        now = clock.now()
-        return [node for node in nodes if runs_here(node, now)]
+        return [node for node in nodes if runs_here(node)]
 
 
 def _looker(url: str, known: Specifications) -> Looker:
@@ -156,11 +157,11 @@ def _found(known: Specifications, rows: Sequence[Row]) -> Steps[list[Found]]:
     for row, schedule in zip(rows, schedules, strict=True):
         stored = stored_of(row, schedule)
         last = yield Ask("last_start", (row[0],))
-        retry = yield Ask("waiting_retry", (row[0],))
+        ((retry_at, ready_at),) = yield Ask("waiting_runs", (row[0],))
         open_run: list[Row] = []
-        if not retry and _counts_from_open_run(schedule):
+        if ready_at is None and _counts_from_open_run(schedule):
             open_run = yield Ask("open_since", (row[0],))
-        found.append(Found(stored, _first(last), _first(retry), _first(open_run)))
+        found.append(Found(stored, _first(last), retry_at, ready_at, _first(open_run)))
     return found
 
 

@@ -21,6 +21,7 @@ BATCH = 250
 def roll_up(now: int) -> Steps[tuple[int, bool]]:
     """Count a batch. The instant before which every run is counted, and whether that was all."""
     until = now - MARGIN
+    yield Ask("lock_name", ("rolled_up",))
     place = yield from _rolled_up()
     if place > Place(until):  # a clock was ahead: from now on they are counted again
         place = Place(until)

@@ -40,7 +40,9 @@ CALLER = -3
 _RUN = len(Run._fields)
 """What stands behind them is a newer program's, and left alone."""
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
-DELETED_AT, _LAST_SLOT = 31, 33
+_LAST_SLOT, DELETED_AT, _LAST_PLANNED_AT = 21, 31, 33
+"""Two columns are not named as their fields, for nodes of an older program use them: the column
+`last_fired_at` holds the last slot, and `last_planned_at` holds the field `last_fired_at`."""
 
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
@@ -56,7 +58,7 @@ def from_json(text: str | None) -> Any:
 
 
 def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule:
-    passed, backfill = row[_PASSED], row[_BACKFILL]
+    passed, backfill, last_slot = row[_PASSED], row[_BACKFILL], row[_LAST_SLOT]
     return Schedule._make(
         (
             row[0],
@@ -64,13 +66,23 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
             specification,
             *row[2:6],
             _STATUS[row[6]],
-            *row[_AFTER_STATUS:_PASSED],
+            *row[_AFTER_STATUS:_LAST_SLOT],
+            _last_fired_at(last_slot, row[_LAST_PLANNED_AT]),
+            *row[_LAST_SLOT + 1 : _PASSED],
             passed_of(json.loads(passed)) if passed else None,
             Backfill(*json.loads(backfill)) if backfill else None,
-            row[_LAST_SLOT],
+            last_slot,
             row[DELETED_AT],
         )
     )
+
+
+def _last_fired_at(last_slot: int | None, planned_at: int | None) -> int | None:
+    """A slot is planned when it has come, or later. Else a node of an older program planned it, and
+    did not write when."""
+    if last_slot is None or planned_at is None:
+        return last_slot
+    return max(last_slot, planned_at)
 
 
 def spoiled_schedule_of(row: Row, error: Exception) -> Schedule:
@@ -96,8 +108,9 @@ def audit_of(row: Row) -> Audit:
 def new_schedule_row(schedule: Schedule, new: NewSchedule, now: int) -> Row:
     first, second = schedule[:2]
     (*state, last_slot), said = _state_of(schedule), schedule.specification
-    beside = (said.name, new.owner, new.origin, now, None, said.priority, last_slot, said.preset)
-    return (first, second, schedule.created_at, *state, *beside)
+    state[_LAST_SLOT - 3] = last_slot
+    beside = (said.name, new.owner, new.origin, now, None, said.priority, schedule.last_fired_at)
+    return (first, second, schedule.created_at, *state, *beside, said.preset)
 
 
 def schedule_row(schedule: Schedule) -> Row:

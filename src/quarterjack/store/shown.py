@@ -192,7 +192,7 @@ def _milliseconds(instant: int | None) -> int | None:
 
 def node_json(node: Present) -> dict[str, Any]:
     shown = node._asdict()
-    ahead = shown.pop("ahead")
+    ahead, _ = shown.pop("ahead"), shown.pop("process")
     return {
         **shown,
         "started_at": to_text(node.started_at),

@@ -25,8 +25,8 @@ class Specifications:
     def __init__(self) -> None:
         self._kept: dict[Version, Specification | Unreadable] = {}
         self._new: dict[Version, Specification | Unreadable] = {}
-        self.parse: Callable[[str, str], Specification | Unreadable] = parse
-        """What makes one of a body and the key of its schedule."""
+        self.parse: Callable[[str, str, str | None], Specification | Unreadable] = parse
+        """What makes one of a body, the key of its schedule, and a preset of the service."""
         self._keeps = True
 
     def add(self, version: Version, specification: Specification) -> None:
@@ -42,9 +42,9 @@ class Specifications:
         missing = [version for version in wanted if version not in kept and version not in new]
         if missing:
             rows = yield Ask("specifications", (missing,))
-            for schedule_id, number, body in rows:
+            for schedule_id, number, body, preset in rows:
                 version = schedule_id, number
-                new[version] = self.parse(body, wanted[version])
+                new[version] = self.parse(body, wanted[version], preset)
             for version in missing:
                 if version not in new:
                     new[version] = Unreadable(LookupError("its specification is gone"))
@@ -74,9 +74,9 @@ class Specifications:
         return new
 
 
-def parse(body: str, key: str) -> Specification | Unreadable:
+def parse(body: str, key: str, preset: str | None) -> Specification | Unreadable:
     try:
-        return read_specification(json.loads(body), key=key, now=None)
+        return read_specification(json.loads(body), key=key, now=None, preset=preset)
     except (OSError, MemoryError):
         raise  # that is no fault of the specification, and will pass
     except Exception as error:  # whatever it is, its schedule will tell

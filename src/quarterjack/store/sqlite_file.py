@@ -268,10 +268,10 @@ def _migrate(connection: apsw.Connection, wanted: Sequence[Migration], now: int)
 
 
 def _apply(connection: apsw.Connection, migration: Migration, now: int) -> None:
-    for _ in connection.execute(migration.text):
-        pass
     row = (migration.number, migration.name, migration.checksum, now)
     connection.execute("insert into migrations values (?, ?, ?, ?)", row)
+    for _ in connection.execute(migration.text):
+        pass
     failpoint("migration.written")
 
 

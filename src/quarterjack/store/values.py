@@ -54,6 +54,8 @@ class Present(NamedTuple):
     seen_at: int
     ahead: int = 0
     """By how much the clock of its host differs from the one that all agree on."""
+    process: str = ""
+    """Which process it is, in the words of `clock.process_identity`."""
 
 
 class Planned(NamedTuple):

@@ -585,7 +585,7 @@ INSERT INTO the_schema.gates VALUES ('shared/poll', 'half_open', 1, NULL, 600000
 INSERT INTO the_schema.migrations VALUES (1, 'house', 'ecc4766383ab4e83edf34c82112dd9cd', '2026-11-19 07:11:04.754899+00');
 INSERT INTO the_schema.migrations VALUES (2, 'nodes', '3bdcbfe0fefe8f35858283578cee113e', '2026-11-19 07:11:04.754899+00');
 INSERT INTO the_schema.migrations VALUES (3, 'claims_in_order', '083bab68a39b8710504be67cb1802c9e', '2026-11-19 07:11:04.754899+00');
-INSERT INTO the_schema.migrations VALUES (4, 'close_runs_of_deleted_schedules', '8ae934d7121b44ea345f84239694fa97', '2026-11-19 07:11:04.754899+00');
+INSERT INTO the_schema.migrations VALUES (4, 'close_runs_of_deleted_schedules', '3b1d827c3d7cbb1a19de7427960321c4', '2026-11-19 07:11:04.754899+00');
 
 
 --

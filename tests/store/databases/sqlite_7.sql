@@ -226,7 +226,7 @@ INSERT INTO migrations VALUES(3,'urgency','e3f30109982411700c11e52ead2da8a0',179
 INSERT INTO migrations VALUES(4,'daily','8f16295b0f73bc1d01938793ec2facf6',1794816000000000);
 INSERT INTO migrations VALUES(5,'held','ba2a2f139978a4794c6cd2a98cd7621c',1794816000000000);
 INSERT INTO migrations VALUES(6,'nodes','06f73b7e01ae3419c96a1bfed39bb943',1794816000000000);
-INSERT INTO migrations VALUES(7,'close_runs_of_deleted_schedules','6d759357e7b83b6e1c5ea093455b113b',1794816000000000);
+INSERT INTO migrations VALUES(7,'close_runs_of_deleted_schedules','c9983b17a2cc41246f3f7f36ed7d2ac5',1794816000000000);
 
 -- Table  nodes
 DROP TABLE IF EXISTS nodes;

@@ -1,2 +1,2 @@
 insert into specifications
-values ($1, $2, $3, $4, $5)
+values ($1, $2, $3, $4, $5, $6)

@@ -1,5 +1,5 @@
-select coalesce(started_at, ready_at)
+select started_at
 from runs
-where schedule_id = $1 and finished_at is null and kind = 'slot'
+where schedule_id = $1 and state = 'running' and kind = 'slot'
 order by number desc
 limit 1

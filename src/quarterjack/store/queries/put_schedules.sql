@@ -21,11 +21,11 @@ set
     last_error = $16,
     last_result = $17,
     last_run_id = $18,
-    last_fired_at = $19,
+    last_planned_at = $19,
     last_success_at = $20,
     last_success_run_id = $21,
     last_failure_at = $22,
     passed = $23,
     backfill = $24,
-    last_slot = $25
+    last_fired_at = $25
 where id = $26 and (deleted_at is null) = ($26 is not null)

@@ -4,7 +4,7 @@ with seen as (
     insert into nodes
     select
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-        (extract(epoch from clock_timestamp()) * 1000000)::bigint, $11
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint, $11, $12
     where $1::text is not null
     on conflict (name) do update
     set seen_at = excluded.seen_at, ahead = excluded.ahead
