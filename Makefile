@@ -23,7 +23,7 @@ DAYS ?=
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/rescuer.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres herd wal cuts properties mutate lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties mutate lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -124,6 +124,9 @@ sim-selftest: .venv/ready  ## is every planted bug noticed?
 sim-postgres: SEEDS = 20
 sim-postgres: .venv/ready  ## SEEDS worlds, from SEED on, on both stores: they are the same in every row
 	@PYTHONPATH=tests $(BIN)/python -m sim.both_stores --first $(SEED) --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
+
+interleave: .venv/ready  ## pairs of transactions on PostgreSQL, stopped before each statement
+	@PYTHONPATH=tests $(BIN)/python -m store.interleaving
 
 herd: .venv/ready  ## COUNT schedules due in the same second, and an urgent one a moment later
 	@PYTHONPATH=tests $(BIN)/python -m engine.herd --count $(COUNT)
