@@ -6,43 +6,15 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
+from cli.desk import Desk
 from crash.harness import House, wait_for
 from quarterjack.app import RealWorld
 from quarterjack.cli import commands
 from quarterjack.times.instants import SECOND, read_instant
-
-
-class Desk:
-    """A folder with a database, and somebody who types."""
-
-    def __init__(self, folder: Path) -> None:
-        self.database = folder / "quarterjack.db"
-
-    def run(self, *arguments: str, given: str | None = None) -> Result:
-        words = list(arguments)
-        at = words.index("--") if "--" in words else len(words)
-        words[at:at] = ["--database", f"sqlite:///{self.database}"]
-        return CliRunner().invoke(commands, words, obj=RealWorld(), input=given)
-
-    def said(self, *arguments: str, given: str | None = None) -> str:
-        result = self.run(*arguments, given=given)
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    def json(self, *arguments: str, given: str | None = None) -> Any:
-        words = list(arguments)
-        at = words.index("--") if "--" in words else len(words)
-        return json.loads(self.said(*words[:at], "--json", *words[at:], given=given))
-
-    def refused(self, code: int, *arguments: str) -> str:
-        result = self.run(*arguments)
-        assert result.exit_code == code, result.output
-        return result.output
 
 
 @pytest.fixture
@@ -131,6 +103,19 @@ class TestADatabaseAtRest:
         assert (result.exit_code, "leave the other fields out" in result.output) == (2, True)
         desk.database.unlink()
         assert "there is none" in desk.refused(1, "pause", "a")
+
+    @pytest.mark.mission("P11")
+    def test_repeat_count_and_retry_max_are_taken(self, desk: Desk):
+        desk.said(
+            "add", "a", "--every", "1h", "--set", "repeat_count=3", "--set", "retry_max=7",
+            "--", "true",
+        )  # fmt: skip
+        shown = desk.json("show", "a")
+        assert (shown["total_repeats"], shown["max_retries"]) == (3, 7)
+
+        shown = desk.json("edit", "a", "--set", "repeat_count=4")
+
+        assert (shown["total_repeats"], shown["max_retries"]) == (4, 7)
 
     def test_edit_changes_only_what_is_said(self, desk: Desk):
         desk.said("add", "a", "--every", "1h", "--set", "max_retries=3", "--", "true")
@@ -228,6 +213,13 @@ class TestADatabaseAtRest:
         assert "database quarterjack.db: there is none" in result.output
 
 
+def fails_once(folder: Path) -> list[str]:
+    """It fails for the second of January, but only the first time."""
+    done = folder / "done"
+    is_second = 'case "$QUARTERJACK_SLOT" in 2026-01-02*) '
+    return ["sh", "-c", f"{is_second} test -e {done} || {{ touch {done}; exit 3; }};; esac"]
+
+
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     house = House(tmp_path)
@@ -281,6 +273,34 @@ class TestARunningService:
         assert "is paused; resume it first" in desk.refused(1, "run", "declared")
         assert desk.json("resume", "declared")["next_run_at"] == before
         house.stop(process)
+
+    @pytest.mark.mission("H8")
+    def test_a_backfill_asked_for_twice_says_what_it_leaves_out(self, house: House):
+        house.declare({"fails once": {"cron": "0 0 * * *", "command": fails_once(house.folder)}})
+        process, desk = house.up(), Desk(house.folder)
+        span = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T00:00:00Z"]
+        backfill = ["backfill", "fails once", *span]
+
+        def wait_until_it_is_worked_off(runs: int) -> None:
+            left = "select count(*), backfill from runs, schedules where finished_at is not null"
+            wait_for(lambda: house.query(left) == [(runs, None)], 20, f"{runs} runs have ended")
+
+        assert "to be run: 3 slots of 1 fails once from" in desk.said(*backfill, "--yes")
+        wait_until_it_is_worked_off(3)
+        told = desk.refused(3, *backfill)
+        assert "1 slots of 1 fails once from" in told
+        assert "2 have succeeded or are open (--again runs them, too)" in told
+        assert desk.json(*backfill, "--yes") == {"status": "ok", "slots": 1, "left_out": 2}
+        wait_until_it_is_worked_off(4)
+        assert desk.json(*backfill, "--yes") == {"status": "ok", "slots": 0, "left_out": 3}
+        wait_until_it_is_worked_off(4)
+        answer = desk.json(*backfill, "--again", "--yes")
+        assert answer == {"status": "ok", "slots": 3, "left_out": 0}
+        wait_until_it_is_worked_off(7)
+        house.stop(process)
+
+        states = house.query("select state from runs order by number")
+        assert states == [("succeeded",), ("failed",), *[("succeeded",)] * 5]
 
     @pytest.mark.mission("D11", "D12")
     def test_one_shots_are_done_after_they_fired_over_a_restart_too(self, house: House):

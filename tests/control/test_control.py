@@ -27,6 +27,7 @@ from quarterjack.store.reads import Found
 from quarterjack.store.rows import audit_of
 from quarterjack.store.shown import schedule_json
 from quarterjack.store.values import Audit, Stored
+from quarterjack.targets.call import Call
 from quarterjack.times.instants import HOUR, MINUTE, to_text
 from rules.world import at
 from store.stores import HOUSES
@@ -479,6 +480,145 @@ class TestRuns:
         error = ada.refused("backfill", 1, at("07:00"), at("18:00"))
         assert (error.status, "is no past range" in str(error)) == (400, True)
 
+    @pytest.mark.mission("H8")
+    def test_a_backfill_that_is_asked_for_twice_runs_only_what_has_not_succeeded(
+        self, house: House, ada: Person
+    ):
+        ada.add(cron="0 * * * *", if_running="allow")
+        house.work = lambda call: failing(call) if call.slot in (at("03:00"), at("05:00")) else None
+        house.go("09:01")
+        house.calls.clear()
+        midnight, night = at("00:00"), (at("00:00"), at("09:00"))
+        first = ada("backfill", 1, *night)
+        house.go("09:02")
+        assert (first.slots, first.left_out) == (9, 1), "a slot of the day has succeeded as well"
+        assert filled(house, 1, since=midnight) == list(range(9))
+
+        house.calls.clear()
+        second = ada("backfill", 1, *night)
+        house.go("09:03")
+
+        assert (second.slots, second.left_out) == (2, 8)
+        assert filled(house, 1, since=midnight) == [3, 5]
+
+    @pytest.mark.mission("H8")
+    def test_a_backfill_that_is_asked_for_again_runs_every_slot(self, house: House, ada: Person):
+        ada.add(cron="0 * * * *", if_running="allow")
+        night = at("00:00"), at("07:30")
+        ada("backfill", 1, *night)
+        house.go("08:01")
+        house.calls.clear()
+
+        nothing = ada("backfill", 1, *night)
+        house.go("08:02")
+        again = ada("backfill", 1, *night, again=True)
+        house.go("08:03")
+
+        assert (nothing.slots, nothing.left_out) == (0, 8)
+        assert (again.slots, again.left_out) == (8, 0)
+        assert filled(house, 1, since=at("00:00")) == list(range(8))
+
+    @pytest.mark.mission("H8")
+    def test_a_backfill_leaves_out_a_slot_whose_run_is_open(self, house: House, ada: Person):
+        ada.add(cron="0 * * * *", if_running="allow")
+        house.work = lambda call: house.sleep(HOUR) if call.slot == at("09:00") else None
+        house.go("09:01")
+
+        found = ada("backfill", 1, at("08:00"), at("09:00"))
+        house.go("09:02")
+
+        assert (found.slots, found.left_out) == (1, 1)
+        assert house.slots() == [at("09:00"), at("08:00")]
+
+    @pytest.mark.mission("E7", "E5")
+    def test_ten_manual_runs_that_fail_pause_a_schedule_of_the_preset_agent(
+        self, house: House, ada: Person
+    ):
+        ada.add("agent", every="1h", preset="agent")
+        ada.add("other", every="1h", max_consecutive_errors=10)
+        house.work = failing
+        for minute in range(10):
+            assert {house.schedule(1).status, house.schedule(2).status} == {Status.ACTIVE}
+            ada("run", "agent")
+            ada("run", "other")
+            house.go(f"08:{minute + 1:02}")
+
+        agent, other = house.schedule(1), house.schedule(2)
+        assert (agent.status, agent.status_reason) == (Status.PAUSED, "consecutive_errors")
+        assert (agent.consecutive_errors, agent.last_result) == (10, "error")
+        assert (other.status, other.consecutive_errors, other.error_count) == (Status.ACTIVE, 0, 10)
+        assert (agent.next_slot, other.next_slot) == (None, at("09:00"))
+        error = ada.refused("run", "agent")
+        assert (type(error), error.status) == (WrongState, 400)
+
+    @pytest.mark.mission("E7")
+    def test_failures_of_a_backfill_pause_no_schedule_of_the_preset_agent(
+        self, house: House, ada: Person
+    ):
+        ada.add(cron="0 * * * *", preset="agent", max_consecutive_errors=1)
+        house.work = failing
+
+        ada("backfill", 1, at("06:00"), at("07:00"))
+        house.go("08:01")
+
+        assert house.states() == ["failed", "failed"]
+        assert (house.schedule().status, house.schedule().consecutive_errors) == (Status.ACTIVE, 0)
+
+
+def filled(house: House, identity: int, since: int) -> list[int]:
+    """The slots of the runs that were really called, in hours after that instant."""
+    calls = [call for _, call in house.calls if call.run_id.startswith(f"{identity}-")]
+    return sorted((call.slot - since) // HOUR for call in calls)
+
+
+@pytest.mark.mission("P11")
+class TestDeletingWhatRuns:
+    """As the second seed does: it succeeds, and the attempt that runs is the last."""
+
+    @pytest.mark.parametrize("ending", ["succeeded", "failed: deleted"])
+    def test_succeeds_and_the_attempt_is_the_last_however_it_ends(
+        self, house: House, ada: Person, ending: str
+    ):
+        ada.add(every="1h", max_retries="endless", retry_delay="1m", if_running="queue")
+        house.work = partial(work_for_ten_minutes, house, fails=ending != "succeeded")
+        house.go("09:05")
+        assert house.states() == ["running"]
+
+        (gone,) = ada("delete", "nightly", though_running=True)
+
+        assert (gone.id, house.states()) == (1, ["running"]), "the attempt goes on"
+        assert ada.add("nightly", every="1d").id == 2, "its key is free"
+        house.go("11:00")
+        assert (house.states(), house.started()) == ([ending], ["1-0"])
+
+    def test_a_worker_that_dies_meanwhile_does_not_bring_it_back(self, house: House, ada: Person):
+        ada.add(every="1h")
+        house.work = partial(work_for_ten_minutes, house, fails=False)
+        house.go("09:05")
+        ada("delete", 1, though_running=True)
+
+        house.restart()
+        house.go("11:00")
+
+        assert (house.states(), house.started()) == (["lost: deleted"], ["1-0"])
+
+    def test_all_are_deleted_though_one_of_them_runs(self, house: House, ada: Person):
+        ada.add("idle", every="1d")
+        ada.add("busy", every="1h")
+        house.work = partial(work_for_ten_minutes, house, fails=False)
+        house.go("09:05")
+
+        gone = ada("delete", 1, 2, 77, ignores_missing=True, though_running=True)
+
+        assert [each.id for each in gone] == [1, 2]
+        assert [row.verb for row in audit(house)][-2:] == ["delete", "delete"]
+
+
+async def work_for_ten_minutes(house: House, call: Call, *, fails: bool) -> None:
+    await house.sleep(10 * MINUTE)
+    if fails:
+        failing(call)
+
 
 class TestWhatIsGoneOrCannotBeRead:
     def test_a_run_of_a_deleted_schedule_is_not_tried_again(self, house: House, ada: Person):
@@ -648,6 +788,25 @@ class TestLimits:
         ada("create", new)
 
         assert "max_scheduled_jobs" in str(ada.refused("resume", 1))
+        ada("edit", 2, {"every": "2h"})
+        ada("delete", 2)
+        ada("resume", 1)
+
+    @pytest.mark.mission("E8")
+    def test_where_no_limit_is_said_a_thousand_agents_are_active_and_any_number_of_others(
+        self, house: House, ada: Person
+    ):
+        agent = {"task": "work", "every": "1h", "preset": "agent"}
+        ada("create", *[agent] * 999)
+        error = ada.refused("create", agent, agent)
+        assert (type(error), error.status) == (Conflict, 409)
+        assert 'of the preset "agent" are active and max_scheduled_jobs is 1000; ' in str(error)
+        ada("create", agent, *[{"task": "work", "every": "1h"}] * 3)
+
+        ada("pause", 1)
+        ada("create", agent)
+
+        assert "max_scheduled_jobs is 1000" in str(ada.refused("resume", 1))
         ada("edit", 2, {"every": "2h"})
         ada("delete", 2)
         ada("resume", 1)

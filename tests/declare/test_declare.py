@@ -119,6 +119,33 @@ class TestADeclaration:
         assert said.limits.max_catchup_runs == 5
 
     @pytest.mark.mission("D3")
+    @pytest.mark.mission("D10", "P6", "H8", "E8")
+    def test_one_file_holds_schedules_of_several_seeds_each_with_the_preset_of_its_own(
+        self, tmp_path: Path
+    ):
+        said = declared(
+            tmp_path,
+            "preset: agent\n"
+            "limits: {max_consecutive_errors: 4}\n"
+            "schedules:\n"
+            "  plugin: {every: 1h, plugin: echo}\n"
+            "  workflow: {every: 1h, workflow_id: 1}\n"
+            "  prompt: {every: 1h, prompt: hello}\n"
+            "  command: {every: 1h, command: [x]}\n"
+            "  task: {every: 1h, task: work, preset: horsies}\n",
+        )
+
+        def row(key: str) -> tuple[object, ...]:
+            read = said.specification(key, None)
+            catch_up, retries = read.catch_up.policy, read.retry.retries_max
+            return read.preset, str(catch_up), retries, read.max_consecutive_errors
+
+        assert row("plugin") == ("ductile", "skip", 0, 0)
+        assert row("workflow") == ("pipelit", "run_once", 3, 0)
+        assert row("prompt") == row("command") == ("agent", "run_once", 0, 4)
+        assert row("task") == ("horsies", "run_once", 0, 0)
+        assert said.limits == Limits(1000, 5, 5, 5000, 60_000, 4), "those of the service's preset"
+
     def test_every_problem_is_told_at_once_with_its_line(self, tmp_path: Path):
         message = problems(
             tmp_path,
@@ -172,6 +199,21 @@ def schedules(store: SqliteStore) -> dict[str, Any]:
     return {str(row[0]): row[1:] for row in rows}
 
 
+def preset_of(store: SqliteStore, key: str) -> Any:
+    asked = "select preset from schedules where key = ? and deleted_at is null"
+    return store._walker._connection.execute(asked, (key,)).fetchall()[0][0]
+
+
+def fire(store: SqliteStore) -> None:
+    """What is due runs, and succeeds."""
+    at_once(store.plan_due(at("08:00"), 10, rules.plan))
+    (claim,) = at_once(store.claim_runs("w", ["default"], 1, at("09:00"), at("08:00"))).claims
+    outcome = rules.Outcome(rules.Ending.SUCCEEDED, at("08:01"))
+    at_once(store.settle_runs("w", [(claim.run, outcome)], rules.settle, at("08:01")))
+    at_once(store.plan_due(at("08:01"), 10, rules.plan))
+
+
+ONCE = "schedules:\n  once: {at: 2026-11-16T07:00:00Z, command: [x], delete_after_run: true, %s}\n"
 ONE = "name: file\nschedules:\n  a: {every: 1h, command: [x], payload: {secret: 1}}\n"
 
 
@@ -234,21 +276,39 @@ class TestApplying:
     def test_a_one_shot_that_fired_and_was_deleted_does_not_come_back(
         self, store: SqliteStore, tmp_path: Path
     ):
-        text = (
-            "schedules:\n  once: {at: 2026-11-16T07:00:00Z, command: [x], delete_after_run: true}\n"
-        )
+        text = ONCE % ""
         at_once(apply(store, declared(tmp_path, text), at("08:00")))
-        at_once(store.plan_due(at("08:00"), 10, rules.plan))
-        claimed = at_once(store.claim_runs("w", ["default"], 1, at("09:00"), at("08:00")))
-        (claim,) = claimed.claims
-        outcome = rules.Outcome(rules.Ending.SUCCEEDED, at("08:01"))
-        at_once(store.settle_runs("w", [(claim.run, outcome)], rules.settle, at("08:01")))
-        at_once(store.plan_due(at("08:01"), 10, rules.plan))
+        fire(store)
         assert schedules(store) == {}
 
         at_once(apply(store, declared(tmp_path, text), at("08:10")))
 
         assert schedules(store) == {}
+
+    @pytest.mark.mission("D12", "D10")
+    def test_a_one_shot_that_fired_before_presets_were_stored_does_not_come_back(
+        self, store: SqliteStore, tmp_path: Path
+    ):
+        """Its definition is the same, for all that a preset says is spelled out."""
+        spelled_out = ONCE % "if_running: allow, timeout: none"
+        at_once(apply(store, declared(tmp_path, spelled_out), at("08:00")))
+        fire(store)
+
+        at_once(apply(store, declared(tmp_path, ONCE % "preset: horsies"), at("08:10")))
+
+        assert schedules(store) == {}
+
+    @pytest.mark.mission("D10")
+    def test_a_preset_is_noted_though_it_changes_nothing_else(
+        self, store: SqliteStore, tmp_path: Path
+    ):
+        spelled_out = "schedules: {a: {every: 1h, command: [x], max_consecutive_errors: 10}}\n"
+        at_once(apply(store, declared(tmp_path, spelled_out), at("08:00")))
+        assert preset_of(store, "a") is None
+
+        at_once(apply(store, declared(tmp_path, f"preset: agent\n{spelled_out}"), at("08:10")))
+
+        assert (preset_of(store, "a"), schedules(store)["a"][1]) == ("agent", 2)
 
     @pytest.mark.mission("H7")
     def test_a_row_that_somebody_removed_is_made_anew_from_now_without_a_backlog(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -11,14 +12,16 @@ from typing import Any
 import apsw
 import pytest
 
+from cli.desk import Desk
 from crash import harness
 from crash.harness import wait_for
 from engine.house import House, failing
 from quarterjack import rules
+from quarterjack.app import RealWorld
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine import planner
 from quarterjack.rules import AS_A_SETTING, Limits, Status
-from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
+from quarterjack.times.instants import HOUR, MILLISECOND, SECOND, to_text
 from rules.world import at
 from store.stores import HOUSES, new
 
@@ -180,6 +183,109 @@ class TestAfterAnOutage:
         assert house.passed(1) == [(78, "consecutive_errors")]
 
 
+class TestAPlainService:
+    """One that says nothing of limits: those of the preset `agent` hold for its schedules."""
+
+    @pytest.mark.mission("E6", "E8")
+    def test_of_eight_agents_that_a_restart_of_nine_seconds_has_missed_five_run_5_seconds_apart(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(Limits())
+        for second in range(8, 0, -1):
+            house.add(f"at {second}", preset="agent", every="1h", start_at=eight(second))
+        house.go("08:00:00")
+        after_an_outage(house, "08:00:09")
+        house.go("08:10")
+
+        assert [call.key for _, call in house.calls] == [f"at {second}" for second in range(1, 6)]
+        assert seconds_after("08:00:09", house) == [0, 5, 10, 15, 20]
+        for identity in (1, 2, 3):
+            assert house.passed(identity) == [(1, "outage_limit")]
+        nine = {house.schedule(identity).next_slot for identity in range(1, 9)}
+        assert nine == {at(f"09:00:0{second}") for second in range(1, 9)}
+
+    @pytest.mark.mission("E6", "E8")
+    def test_of_eight_one_shots_that_it_has_missed_all_run_5_seconds_apart(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(Limits())
+        for second in range(1, 9):
+            house.add(f"at {second}", preset="agent", at=eight(second))
+        house.go("08:00:00")
+        after_an_outage(house, "08:00:09")
+        house.go("08:10")
+
+        assert seconds_after("08:00:09", house) == [0, 5, 10, 15, 20, 25, 30, 35]
+        assert {house.schedule(identity).status for identity in range(1, 9)} == {Status.DONE}
+
+    @pytest.mark.mission("E6", "E8", "D7")
+    def test_what_is_no_agent_is_caught_up_at_once_or_as_it_says_itself(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(Limits())
+        for second in range(1, 9):
+            house.add(f"agent {second}", preset="agent", every="1h", start_at=eight(second))
+            house.add(f"other {second}", every="1h", start_at=eight(second))
+            house.add(f"skip {second}", every="1h", start_at=eight(second), catch_up="skip")
+        house.go("08:00:00")
+        after_an_outage(house, "08:00:09")
+        house.go("08:10")
+
+        keys = Counter(call.key.split()[0] for _, call in house.calls)
+        assert keys == {"agent": 5, "other": 8}
+        at_once = [when for when, call in house.calls if call.key.startswith("other")]
+        assert set(at_once) == {at("08:00:09")}
+        missed = [house.passed(identity) for identity in range(3, 25, 3)]
+        assert missed == [[(1, "outage")]] * 8
+
+    @pytest.mark.mission("E6", "D7")
+    def test_what_a_second_planner_finds_beside_a_living_one_was_not_missed(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(Limits())
+        house.add("skip", every="1h", start_at=eight(3), catch_up="skip")
+        house.go("08:00:00")
+        house.sleep_until("08:00:09")
+        house.run(house._register("w3", house.store))
+        house.go("08:00:09")
+
+        assert [call.key for _, call in house.calls] == ["skip"], "late, and within grace"
+        assert house.passed() == []
+
+    @pytest.mark.mission("E8")
+    def test_five_agents_are_dispatched_in_a_second_and_any_number_of_others(
+        self, nodes: Callable[[Limits], House]
+    ):
+        house = nodes(Limits())
+        for number in range(8):
+            house.add(f"agent {number}", preset="agent", every="1h")
+            house.add(f"other {number}", every="1h")
+        house.go("09:00:05")
+
+        seconds = Counter(
+            (call.key.split()[0], (when - at("09:00")) // SECOND) for when, call in house.calls
+        )
+        assert seconds == {("agent", 0): 5, ("agent", 1): 3, ("other", 0): 8}
+
+    @pytest.mark.mission("E8")
+    @pytest.mark.parametrize(
+        ("limits", "seconds"), [(Limits(), 60), (Limits(timer_clamp_ms=2000), 2)]
+    )
+    def test_the_store_is_looked_at_each_60_seconds_or_as_often_as_is_said(
+        self, make: Callable[..., House], limits: Limits, seconds: int
+    ):
+        house = make(limits=limits)
+        house.add(every="12h")
+        house.go("08:00:00")
+
+        assert house.wakes["planner w1"] == at("08:00") + seconds * SECOND
+
+
+def eight(second: int) -> str:
+    """08:00, and so many seconds."""
+    return f"2026-11-16T08:00:0{second}Z"
+
+
 class TestThePace:
     @pytest.mark.mission("E8")
     def test_two_nodes_together_dispatch_five_in_a_second(self, nodes: Callable[[Limits], House]):
@@ -264,6 +370,44 @@ def test_two_processes_after_an_outage_have_one_budget(folder: harness.House):
     missed = "select schedule_id from passed where reason = 'outage_limit'"
     assert len(folder.query(missed)) == 8 - 3
     assert folder.query(f"select count(*) from schedules where wake_at < {ready[0]}") == [(0,)]
+
+
+@pytest.mark.mission("E8")
+def test_a_plain_up_dispatches_five_agents_in_a_second_and_any_number_of_others(
+    folder: harness.House,
+):
+    folder.declare({})
+    process = folder.up()
+    due = {"at": to_text(RealWorld().now() + SECOND), "command": ["true"]}
+    agents = [{"key": f"agent {n}", "preset": "agent", **due} for n in range(8)]
+    others = [{"key": f"other {n}", **due} for n in range(8)]
+    lines = [json.dumps(each) for each in (*agents, *others)]
+    Desk(folder.folder).said("add", "--from", "-", given="\n".join(lines))
+    ended = "select count(*) from runs where state = 'succeeded'"
+    wait_for(lambda: folder.query(ended) == [(16,)], 20, "all have run")
+    folder.stop(process)
+
+    planned = "select substr(key, 1, 5), planned_at from runs join schedules on id = schedule_id"
+    seconds = Counter((kind, at // SECOND) for kind, at in folder.query(planned))
+    together = {second for _, second in seconds}
+    assert [seconds["agent", second] for second in sorted(together)] == [5, 3]
+    assert [seconds["other", second] for second in sorted(together)] == [8, 0]
+
+
+@pytest.mark.mission("E8")
+def test_a_plain_up_takes_a_thousand_agents_and_any_number_of_others(folder: harness.House):
+    folder.declare({"declared": {"every": "1h", "command": ["true"], "preset": "agent"}})
+    process, desk = folder.up(), Desk(folder.folder)
+    new = json.dumps({"every": "1h", "command": ["true"], "preset": "agent"})
+    desk.said("add", "--from", "-", given="\n".join([new] * 999))
+
+    told = desk.refused(1, "add", "--every", "1h", "--set", "preset=agent", "--", "true")
+    desk.said("add", "another", "--every", "1h", "--", "true")
+
+    limit = '1000 schedules of the preset "agent" are active and max_scheduled_jobs is 1000'
+    assert limit in " ".join(told.split())
+    assert folder.query("select count(*) from schedules") == [(1001,)]
+    folder.stop(process)
 
 
 @pytest.mark.mission("E8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from quarterjack import rules
 from quarterjack.control import recover
 from quarterjack.errors import Conflict, InvalidSpecification, WrongState
 from quarterjack.rules import AS_A_SETTING, Limits, Status
+from quarterjack.targets.call import Call
 from quarterjack.times.instants import HOUR, MINUTE, SECOND
 from rules.world import at
 from store.stores import HOUSES, new
@@ -376,6 +378,59 @@ class TestPosix:
 
         assert house.slots()[0] == at("08:30")
         assert {str(run.state) for run in house.runs()} <= {"succeeded", "running"}
+
+
+@pytest.mark.mission("P7", "P6")
+def test_the_repeat_number_is_how_many_repeats_had_succeeded_when_the_run_was_planned(house: House):
+    house.add(every="10m", if_running="queue", max_retries=1, retry_delay="1m")
+
+    def work(call: Call) -> Any:
+        if call.run_id == "1-0":
+            failing(call)
+        return house.sleep(25 * MINUTE) if call.run_id == "1-3" else None
+
+    house.work = work
+    house.go("08:11")
+    house.ask(1, rules.run_now)
+    house.go("09:05")
+
+    repeats = [(call.run_id, call.attempt, call.repeat_number) for _, call in house.calls]
+    assert repeats == [
+        ("1-0", 1, 0),
+        ("1-0", 2, 0),
+        ("1-1", 1, 0),  # a manual run, which is no repeat
+        ("1-2", 1, 0),
+        ("1-3", 1, 1),
+        ("1-4", 1, 1),  # was planned while 1-3 ran
+        ("1-5", 1, 1),
+        ("1-6", 1, 4),
+    ]
+    assert house.schedule().current_repeat == 5
+
+
+@pytest.mark.mission("D10", "P6", "H8", "V6", "E7")
+def test_schedules_of_all_five_seeds_fail_side_by_side_each_in_the_way_of_its_own(house: House):
+    for preset in ("ductile", "pipelit", "horsies", "posix", "agent"):
+        zone = {"timezone": "UTC"} if preset == "posix" else {}
+        house.add(preset, every="10m", preset=preset, **zone)
+    house.work = failing
+    house.go("12:00")
+
+    after = [house.schedule(identity) for identity in range(1, 6)]
+    assert [(str(each.status), str(each.status_reason)) for each in after] == [
+        ("active", "None"),
+        ("dead", "exhausted"),
+        ("active", "None"),
+        ("active", "None"),
+        ("paused", "consecutive_errors"),
+    ]
+    tried = Counter(call.key for _, call in house.calls)
+    assert (tried["ductile"], house.table("gates")[0][1]) == (3 + 7, "open"), (
+        "probed each half hour"
+    )
+    assert (tried["pipelit"], tried["agent"]) == (4, 10)
+    assert tried["horsies"] == 24, "each slot once"
+    assert {run.state for run in house.runs(4)[:-1]} == {"failed"}, "each is superseded by a slot"
 
 
 AGENT: Limits = AS_A_SETTING["agent"]["limits"]

@@ -442,6 +442,50 @@ class TestErrors:
         world.end(f"{identity}-3")
         assert world.schedules[identity].consecutive_errors == 0
 
+    @pytest.mark.mission("E7", "E5")
+    def test_under_the_preset_agent_manual_failures_count_as_well(self):
+        world = World()
+        identity = world.add(every="1h", preset="agent", max_consecutive_errors=3)
+        world.live("09:01", work=lambda run: "failed")
+        assert world.schedules[identity].consecutive_errors == 1
+        run_by_hand(world, identity)
+        run_by_hand(world, identity, Ending.FAILED)
+        schedule = world.schedules[identity]
+        assert (schedule.consecutive_errors, schedule.last_result) == (1, "error")
+
+        run_by_hand(world, identity, Ending.TIMED_OUT)
+        run_by_hand(world, identity, Ending.FAILED)
+
+        schedule = world.schedules[identity]
+        assert (schedule.status, schedule.status_reason) == (Status.PAUSED, "consecutive_errors")
+        assert (schedule.consecutive_errors, schedule.next_slot) == (3, None)
+
+    @pytest.mark.mission("E7")
+    def test_under_the_preset_agent_a_manual_run_is_not_tried_again_once_it_was_one_too_many(self):
+        world = World()
+        identity = world.add(
+            every="1h",
+            preset="agent",
+            max_consecutive_errors=2,
+            max_retries="endless",
+            retry_delay="1m",
+        )
+        run = world.run_now(identity)
+        for state in ("queued", "failed"):
+            world.claim()
+            world.end(run.id, Ending.FAILED)
+            assert world.runs[run.id].state == state
+            world.go("08:02")
+
+        assert world.runs[run.id].reason == "consecutive_errors"
+        assert world.schedules[identity].status is Status.PAUSED
+
+
+def run_by_hand(world: World, identity: int, ending: Ending = Ending.SUCCEEDED) -> None:
+    run = world.run_now(identity)
+    world.claim()
+    world.end(run.id, ending)
+
 
 class TestRepeats:
     @pytest.mark.mission("P6")

@@ -217,7 +217,14 @@ class TestFields:
             ({"timeout": "200y"}, 'timeout "200y" is no duration'),
             ({"timeout": "99999999d"}, "is out of bounds; give a duration from 0 to 100 years"),
             ({"timeout_seconds": -3}, "timeout_seconds -3 is outside 1-3155760000"),
-            ({"timeout_seconds": 5, "timeout": "5s"}, "says the same as timeout; give either one"),
+            (
+                {"timeout_seconds": 5, "timeout": "5s"},
+                'timeout "5s" says the same as timeout_seconds; give either one',
+            ),
+            (
+                {"total_repeats": 4, "repeat_count": 3},
+                "repeat_count 3 says the same as total_repeats; give either one",
+            ),
             ({"retry_delay": 1.5}, "retry_delay 1.5 is no duration; give whole milliseconds"),
             ({"jitter": "soon"}, 'jitter "soon" is no duration'),
             ({"catch_up_window": []}, "catch_up_window [] is no duration"),
@@ -547,6 +554,30 @@ class TestPresets:
         assert retries({"max_retries": 1}, preset="agent", defaults={"max_retries": 7}) == 1
         assert retries({"max_retries": None}, defaults={"max_retries": 7}) == 7
 
+    @pytest.mark.mission("D10", "P6", "E8")
+    @pytest.mark.parametrize("service", [None, *PRESETS])
+    def test_schedules_of_several_seeds_live_beside_each_other_whatever_the_service_has(
+        self, service: str | None
+    ):
+        limits = Limits(max_consecutive_errors=3)
+
+        def said(**own: Any) -> list[object]:
+            fields = {"every": "5m", "timezone": "UTC"} | own
+            read = read_specification(fields, key="k", now=NOW, preset=service, limits=limits)
+            names = ("catch_up", "if_running", "max_retries", "max_consecutive_errors")
+            return [read.preset, *(read.to_json()[name] for name in names)]
+
+        assert said(plugin="echo") == ["ductile", "skip", "skip", 0, 0]
+        assert said(workflow_id=1) == ["pipelit", "run_once", "skip", 3, 0]
+        assert said(prompt="hi") == ["agent", "run_once", "skip", 0, 3]
+        assert said(task="t", preset="horsies") == ["horsies", "run_once", "allow", 0, 0]
+        assert said(plugin="echo", preset="posix") == ["posix", "run_once", "skip", "endless", 0]
+        assert said(workflow_id=1, preset="agent") == ["agent", "run_once", "skip", 0, 3]
+        table = {**GENERAL, **(PRESETS[service] if service else {})}
+        for other in ({"task": "t"}, {"command": ["ls"]}):
+            own = [table[name] for name in ("catch_up", "if_running", "max_retries")]
+            assert said(**other) == [service, *own, 3], "the preset of the service is for these"
+
     @pytest.mark.mission("E8")
     def test_the_limit_of_errors_is_a_default_for_schedules(self):
         limits = Limits(max_consecutive_errors=7)
@@ -681,6 +712,12 @@ class TestForm:
         assert specification(every="1d").retry.delay == DAY
         assert specification(every="1d", timeout_seconds=90).timeout == 90 * SECOND
         assert specification(every="1d", trigger_payload={"a": 1}).payload == {"a": 1}
+
+    @pytest.mark.mission("P11")
+    def test_repeat_count_and_retry_max_are_taken_for_total_repeats_and_max_retries(self):
+        said = specification(every="5m", workflow_id=1, repeat_count=3, retry_max=7)
+
+        assert (said.total_repeats, said.retry.retries_max) == (3, 7)
 
 
 @given(

@@ -7,6 +7,7 @@ import json
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
 from datetime import time as Time
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -536,6 +537,34 @@ def test_the_typed_patterns_name_what_they_say():
     assert Weekly((Weekday.SUNDAY, Weekday.MONDAY), Time(9)).next(start) == at("2025-02-02T09:00Z")
     assert Weekly((Weekday.WEDNESDAY,), Time(12, 20, 31)).next(start) == at("2025-01-29T12:20:31Z")
     assert Monthly(30, Time(9)).next(at("2025-01-30T09:00Z")) == at("2025-03-30T09:00Z")
+
+
+@pytest.mark.mission("H2")
+@pytest.mark.parametrize("dst_gap", ["after", "skip"])
+@pytest.mark.parametrize("dst_fold", ["once", "twice"])
+@pytest.mark.parametrize(
+    ("make", "cron"),
+    [
+        (partial(Hourly, 30), "30 * * * *"),
+        (partial(Hourly, 30, 15), "15 30 * * * *"),
+        (partial(Daily, Time(2, 30)), "30 2 * * *"),
+        (partial(Daily, Time(2, 30, 15)), "15 30 2 * * *"),
+        (partial(Weekly, ("sunday", "mon"), Time(2, 30)), "30 2 * * 0,1"),
+        (partial(Weekly, (Weekday.SATURDAY,), Time(0)), "0 0 * * 6"),
+        (partial(Monthly, 30, Time(2, 30)), "30 2 30 * *"),
+    ],
+)
+def test_a_typed_pattern_has_the_cron_expression_of_the_same_slots(
+    make: partial[Any], cron: str, dst_gap: str, dst_fold: str
+):
+    """Also where the clock is put forward, on 30 March, and back, on 26 October."""
+    where = {"timezone": BERLIN, "dst_gap": dst_gap, "dst_fold": dst_fold}
+    pattern = make(**where)
+    same = Cron(cron, seconds=len(cron.split()) == 6, **where)
+    start, end = at("2025-01-25T00:00Z"), at("2025-11-03T00:00Z")
+
+    assert pattern.cron_text == cron
+    assert pattern.between(start, end) == same.between(start, end)
 
 
 @pytest.mark.mission("H2")
