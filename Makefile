@@ -97,42 +97,42 @@ bench-scale: .venv/ready  ## a million schedules that rest, on both, and old run
 	@PYTHONPATH=tests $(BIN)/python -m bench.scale $(ARGS)
 
 fuzz: .venv/ready  ## a million hostile strings for the parsers
-	@PYTHONPATH=tests $(BIN)/python -m times.fuzz --count 1000000 --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m harness.times.fuzz --count 1000000 --seed $(SEED)
 
 oracle: .venv/ready  ## every change of offset 2020-2037 against a walk over real minutes
-	@PYTHONPATH=tests $(BIN)/python -m times.oracle --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m harness.times.oracle --seed $(SEED)
 
 crash: .venv/ready  ## kill -9 at every step, HITS deep, KILLS times at random; SIGSTOP STOPS times
-	@PYTHONPATH=tests $(BIN)/python -m crash.harness --hits $(HITS) --kills $(KILLS) --seed $(SEED)
-	@PYTHONPATH=tests $(BIN)/python -m crash.many --hits $(HITS) --kills $(KILLS) --stops $(STOPS) --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m harness.crash.kills --hits $(HITS) --kills $(KILLS) --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m harness.crash.many_nodes --hits $(HITS) --kills $(KILLS) --stops $(STOPS) --seed $(SEED)
 
 sim: .venv/ready  ## SEEDS seeded worlds full of faults, judged; and what of the engine they reach
-	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
+	@PYTHONPATH=tests $(BIN)/python -m harness.sim.campaign --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
 	@rm -f .coverage.sim*
 	@for lives in "16 --days 7" "24 --days 1"; do \
-	    COVERAGE_FILE=.coverage.sim PYTHONPATH=tests $(BIN)/coverage run -m sim.campaign --processes 1 --seeds $$lives > /dev/null & \
+	    COVERAGE_FILE=.coverage.sim PYTHONPATH=tests $(BIN)/coverage run -m harness.sim.campaign --processes 1 --seeds $$lives > /dev/null & \
 	done; wait
 	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage combine -q
 	@COVERAGE_FILE=.coverage.sim $(BIN)/coverage report --skip-covered --include='$(REACHED)' | tail -n 3 | head -n 1
 
 sim-seed: .venv/ready  ## one of them again, by its SEED, with the story of what went wrong
-	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --seed $(SEED) $(if $(DAYS),--days $(DAYS))
+	@PYTHONPATH=tests $(BIN)/python -m harness.sim.campaign --seed $(SEED) $(if $(DAYS),--days $(DAYS))
 
 sim-selftest: .venv/ready  ## is every planted bug noticed?
-	@PYTHONPATH=tests $(BIN)/python -m sim.campaign --selftest --seeds 50
+	@PYTHONPATH=tests $(BIN)/python -m harness.sim.campaign --selftest --seeds 50
 
 sim-postgres: SEEDS = 20
 sim-postgres: .venv/ready  ## SEEDS worlds, from SEED on, on both stores: they are the same in every row
-	@PYTHONPATH=tests $(BIN)/python -m sim.both_stores --first $(SEED) --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
+	@PYTHONPATH=tests $(BIN)/python -m harness.sim.both_stores --first $(SEED) --seeds $(SEEDS) $(if $(DAYS),--days $(DAYS))
 
 interleave: .venv/ready  ## pairs of transactions on PostgreSQL, stopped before each statement
-	@PYTHONPATH=tests $(BIN)/python -m store.interleaving
+	@PYTHONPATH=tests $(BIN)/python -m harness.store.interleaving
 
 herd: .venv/ready  ## COUNT schedules due in the same second, and an urgent one a moment later
-	@PYTHONPATH=tests $(BIN)/python -m engine.herd --count $(COUNT)
+	@PYTHONPATH=tests $(BIN)/python -m harness.engine.herd --count $(COUNT)
 
 wal: .venv/ready  ## two processes write and write back SQLite's log at once, PAIRS times
-	@PYTHONPATH=tests $(BIN)/python -m store.wal --pairs $(PAIRS) --seed $(SEED)
+	@PYTHONPATH=tests $(BIN)/python -m harness.store.wal --pairs $(PAIRS) --seed $(SEED)
 
 cuts: .venv/ready  ## the power is cut at CUTS moments, for each durability
 	@CUTS=$(CUTS) $(BIN)/pytest -q tests/store/test_power_cut.py -n 2

@@ -13,10 +13,10 @@ import apsw
 import asyncpg
 
 from bench.measuring import fresh_folder
-from store.server import Server
+from harness.store.server import Server
 
 
-class Place(NamedTuple):
+class RunCursor(NamedTuple):
     """One database, where it lies, and the process of its server, if it has one."""
 
     url: str
@@ -33,15 +33,15 @@ class Place(NamedTuple):
         return Path(self.url.removeprefix("sqlite:///"))
 
 
-Fresh: TypeAlias = Callable[[], AbstractContextManager[Place]]
+Fresh: TypeAlias = Callable[[], AbstractContextManager[RunCursor]]
 
 
 @contextmanager
 def sqlite() -> Iterator[Fresh]:
     @contextmanager
-    def fresh() -> Iterator[Place]:
+    def fresh() -> Iterator[RunCursor]:
         with fresh_folder() as folder:
-            yield Place(f"sqlite:///{folder / 'quarterjack.db'}", folder)
+            yield RunCursor(f"sqlite:///{folder / 'quarterjack.db'}", folder)
 
     yield fresh
 
@@ -55,15 +55,15 @@ def postgres() -> Iterator[Fresh]:
     process = server.process.pid
 
     @contextmanager
-    def fresh() -> Iterator[Place]:
+    def fresh() -> Iterator[RunCursor]:
         name = f"bench{next(numbers)}"
         url = f"{server.url.removesuffix('/postgres')}/{name}"
-        asked(server.url, f"create database {name}")
-        asked(server.url, "checkpoint")
+        caller(server.url, f"create database {name}")
+        caller(server.url, "checkpoint")
         try:
-            yield Place(url, server.folder, process)
+            yield RunCursor(url, server.folder, process)
         finally:
-            asked(server.url, f"drop database {name} with (force)")
+            caller(server.url, f"drop database {name} with (force)")
 
     try:
         yield fresh
@@ -71,7 +71,7 @@ def postgres() -> Iterator[Fresh]:
         server.close()
 
 
-def asked(url: str, text: str) -> Any:
+def caller(url: str, text: str) -> Any:
     """The one value that a statement answers with, if any."""
 
     async def ask() -> Any:
@@ -84,25 +84,25 @@ def asked(url: str, text: str) -> Any:
     return asyncio.run(ask())
 
 
-def answer(place: Place, text: str) -> Any:
+def answer(place: RunCursor, text: str) -> Any:
     """The same of either kind of database."""
     if place.is_postgres:
-        return asked(place.url, text)
+        return caller(place.url, text)
     ((found,),) = apsw.Connection(str(place.path)).execute(text)
     return found
 
 
 @contextmanager
-def noting_statements(place: Place) -> Iterator[None]:
+def noting_statements(place: RunCursor) -> Iterator[None]:
     """Meanwhile the server tells of each that a new connection asks. Not longer than need be, for
     it tells of all their values, too."""
     database = f"alter database {place.url.rpartition('/')[2]}"
-    asked(place.url, f"{database} set log_statement = 'all'")
+    caller(place.url, f"{database} set log_statement = 'all'")
     yield
-    asked(place.url, f"{database} reset log_statement")
+    caller(place.url, f"{database} reset log_statement")
 
 
-def noted_statements(place: Place) -> int:
+def noted_statements(place: RunCursor) -> int:
     """How many it told of: each is one round trip, whoever asked for it."""
     told = (place.folder / "log.txt").read_text(errors="replace")
     return told.count("LOG:  statement: ") + told.count("LOG:  execute ")

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bench import databases, floors, ours, peers, queues, workers
-from bench.databases import Fresh, Place
+from bench.databases import Fresh, RunCursor
 from bench.measuring import apart, print_table, shown, sync_ms
 
 OURS, PEER = "Quarterjack", "APScheduler 3"
@@ -34,7 +34,7 @@ CROWD_LINES = [
     "collisions",
 ]
 
-Measure = Callable[[Place], Sequence[float]]
+Measure = Callable[[RunCursor], Sequence[float]]
 
 
 class Line(NamedTuple):
@@ -74,14 +74,14 @@ def measure(function: Callable[..., Any], *values: Any, **named: Any) -> Measure
 def with_stored(function: Callable[..., Any], *values: Any) -> Measure:
     """The same on a database with schedules that rest."""
 
-    def measured(place: Place) -> Any:
+    def measured(place: RunCursor) -> Any:
         apart(ours.store_resting, place, COUNT)
         return apart(function, place, *values)
 
     return measured
 
 
-def idle(place: Place) -> Sequence[float]:
+def idle(place: RunCursor) -> Sequence[float]:
     """The engine alone, and then the whole program: neither does anything."""
     apart(ours.store_resting, place, COUNT)
     spent, statements, _ = apart(ours.idle, place, SECONDS)
@@ -90,7 +90,7 @@ def idle(place: Place) -> Sequence[float]:
 
 def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
     of = f"start delay, {A_SECOND} schedules each second, {how}:"
-    asked = partial(measure, count=A_SECOND, seconds=SECONDS, spread=spread)
+    caller = partial(measure, count=A_SECOND, seconds=SECONDS, spread=spread)
     total = A_SECOND * SECONDS
     return Row(
         name,
@@ -99,7 +99,7 @@ def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
             Line(f"{of} p99, ms", f"{p99} + 2 fdatasync", 1),
             Line(f"{of} ran of {total:,}", f"{total:,}", 0),
         ],
-        {OURS: asked(ours.start_delays), PEER: asked(peers.apscheduler_delays)},
+        {OURS: caller(ours.start_delays), PEER: caller(peers.apscheduler_delays)},
         takes_long=True,
     )
 

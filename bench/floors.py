@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 import asyncpg
 
-from bench.databases import Place
+from bench.databases import RunCursor
 
 BATCH = 1000
 SCHEDULE, RUN = "x" * 900, "x" * 150
@@ -24,7 +24,7 @@ def batches(count: int) -> list[range]:
 
 
 class Sqlite:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RunCursor) -> None:
         self._database = apsw.Connection(str(place.path))
         self._database.pragma("journal_mode", "wal")
         self._database.pragma("synchronous", "full")
@@ -89,7 +89,7 @@ class Postgres:
 Floor = Sqlite | Postgres
 
 
-async def opened(place: Place) -> Floor:
+async def opened(place: RunCursor) -> Floor:
     """Its connection ends with the process of the measure."""
     if not place.is_postgres:
         return Sqlite(place)
@@ -99,14 +99,14 @@ async def opened(place: Place) -> Floor:
     return Postgres(connection)
 
 
-async def added(place: Place, count: int) -> tuple[float]:
+async def added(place: RunCursor, count: int) -> tuple[float]:
     floor = await opened(place)
     begun = time.perf_counter()
     await floor.add_schedules(count)
     return (time.perf_counter() - begun,)
 
 
-async def due(place: Place, count: int) -> tuple[float]:
+async def due(place: RunCursor, count: int) -> tuple[float]:
     floor = await opened(place)
     await floor.add_schedules(count)
     begun = time.perf_counter()
@@ -114,7 +114,7 @@ async def due(place: Place, count: int) -> tuple[float]:
     return (time.perf_counter() - begun,)
 
 
-async def queue(place: Place, count: int) -> tuple[float]:
+async def queue(place: RunCursor, count: int) -> tuple[float]:
     """Runs per second."""
     floor = await opened(place)
     begun = time.perf_counter()

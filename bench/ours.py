@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.databases import Place, answer, noted_statements, noting_statements
+from bench.databases import RunCursor, answer, noted_statements, noting_statements
 from bench.measuring import (
     Delays,
     Idle,
@@ -24,23 +24,23 @@ from bench.measuring import (
     delays,
     resident_mb_of,
 )
+from harness.store import dead_rows
 from quarterjack.clock import SystemClock
 from quarterjack.control import Control
-from quarterjack.engine.node import Manner, Node
+from quarterjack.engine.clock_watch import ClockGuard
+from quarterjack.engine.node import Node, NodeConfig
 from quarterjack.engine.planner import Planner
-from quarterjack.engine.timekeeper import Trust
-from quarterjack.engine.worker import Seats
+from quarterjack.engine.worker import WorkerConfig
 from quarterjack.rules import Limits, Retention, Schedule, create, read_specification
-from quarterjack.store.contract import Store
-from quarterjack.store.postgres import PostgresStore
-from quarterjack.store.postgres_link import address_of
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.values import NewSchedule
+from quarterjack.service import open_store
+from quarterjack.store.postgres.connection import address_of
+from quarterjack.store.postgres.store import PostgresStore
+from quarterjack.store.sqlite.store import SqliteStore
+from quarterjack.store.store import Store
+from quarterjack.store.types import NewSchedule
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
 from quarterjack.times.zones import zone_data_version
-from quarterjack.wiring import open_store
-from store import dead_rows
 
 CLOCK = SystemClock()
 SEATS = 1000
@@ -54,7 +54,7 @@ Work = Callable[[], Awaitable[None]]
 
 
 @asynccontextmanager
-async def opened(place: Place) -> AsyncIterator[SqliteStore | PostgresStore]:
+async def opened(place: RunCursor) -> AsyncIterator[SqliteStore | PostgresStore]:
     store = await open_store(place.url, CLOCK)
     assert isinstance(store, SqliteStore | PostgresStore)
     try:
@@ -68,9 +68,9 @@ async def running(
     store: Store, work: Work, retention: Retention = KEEP_ALL, *, plans: bool = True
 ) -> AsyncIterator[Node]:
     """A node; at the end it has settled all that it had begun."""
-    seats = Seats(f"worker-{os.getpid()}", count=SEATS)
-    manner = Manner(seats, retention=retention, plans=plans)
-    node = Node(store, {"task": TaskTarget({"work": work})}, CLOCK, manner)
+    seats = WorkerConfig(f"worker-{os.getpid()}", count=SEATS)
+    node_config = NodeConfig(seats, retention=retention, plans=plans)
+    node = Node(store, {"task": TaskTarget({"work": work})}, CLOCK, node_config)
     freeze()
     task = asyncio.create_task(node.run())
     try:
@@ -84,7 +84,7 @@ def planner(store: Store) -> Planner:
     """One that steps when it is told to, and tells nobody. With another edition of the zones than
     was noted, it would wake all that rest."""
     zones = zone_data_version()
-    return Planner(store, Limits(), lambda *_: None, lambda: None, zones, Trust(CLOCK))
+    return Planner(store, Limits(), lambda *_: None, lambda: None, zones, ClockGuard(CLOCK))
 
 
 def freeze() -> None:
@@ -110,7 +110,7 @@ class Stopwatch:
     """Seconds since it was made: of the wall, and of the processor, in all threads of this process
     and in all processes of the server."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: RunCursor) -> None:
         self._server = place.server
         self._begun = self._now()
 
@@ -141,12 +141,12 @@ async def add(store: Store, new: Sequence[NewSchedule], now: int) -> Sequence[Sc
     return await store.add_schedules(new, decide, now)
 
 
-def refuse_unless_settled(place: Place, count: int) -> None:
+def refuse_unless_settled(place: RunCursor, count: int) -> None:
     succeeded = answer(place, "select count(*) from runs where state = 'succeeded'")
     assert succeeded == count, f"{succeeded} of {count} are settled"
 
 
-async def added_by_verb(place: Place, count: int) -> tuple[float]:
+async def added_by_verb(place: RunCursor, count: int) -> tuple[float]:
     """Seconds to add schedules that were read before."""
     now = CLOCK.now()
     new = new_schedules([{"every": "1h"}] * count, now)
@@ -157,7 +157,7 @@ async def added_by_verb(place: Place, count: int) -> tuple[float]:
         return (time.perf_counter() - begun,)
 
 
-async def added_through_control(place: Place, count: int) -> tuple[float]:
+async def added_through_control(place: RunCursor, count: int) -> tuple[float]:
     """Seconds to add schedules from what a person wrote: read, judged, stored and audited."""
     wanted = [
         {"key": f"nightly-{number}", "task": "work", "every": "1h"} for number in range(count)
@@ -169,7 +169,7 @@ async def added_through_control(place: Place, count: int) -> tuple[float]:
         return (time.perf_counter() - begun,)
 
 
-async def due_at_once(place: Place, count: int) -> tuple[float, float, int, float]:
+async def due_at_once(place: RunCursor, count: int) -> tuple[float, float, int, float]:
     """Seconds until all are planned, executed and settled, and how much processor and how many
     statements that took, and how much processor of the server."""
     created = CLOCK.now() - HOUR
@@ -184,7 +184,7 @@ async def due_at_once(place: Place, count: int) -> tuple[float, float, int, floa
     return seconds, cpu, statements, server
 
 
-async def backfilled(place: Place, count: int) -> tuple[float, float, float]:
+async def backfilled(place: RunCursor, count: int) -> tuple[float, float, float]:
     """Runs per second, from the request for so many slots until all are settled; CPU seconds, ours
     and the server's."""
     now = CLOCK.now()
@@ -203,7 +203,7 @@ async def backfilled(place: Place, count: int) -> tuple[float, float, float]:
     return count / seconds, cpu, server
 
 
-async def start_delays(place: Place, count: int, seconds: int, *, spread: bool) -> Delays:
+async def start_delays(place: RunCursor, count: int, seconds: int, *, spread: bool) -> Delays:
     """Of schedules that fire once a second, evenly apart within it or all at one instant."""
     begin = CLOCK.now() + 2 * SECOND
     end = begin + seconds * SECOND
@@ -239,7 +239,7 @@ class Lateness:
         return delays(late for slot, late in self._noted if begin <= slot < end)
 
 
-async def claims_beside_dead_rows(place: Place, dead: int) -> tuple[float, float]:
+async def claims_beside_dead_rows(place: RunCursor, dead: int) -> tuple[float, float]:
     """The median and the 99th of a hundred claims of one run, in ms."""
     created = CLOCK.now() - HOUR
     async with opened(place) as store:
@@ -249,7 +249,7 @@ async def claims_beside_dead_rows(place: Place, dead: int) -> tuple[float, float
         return await dead_rows.claims_beside_dead_rows(store, address_of(place.url), SEATS, dead)
 
 
-async def store_resting(place: Place, count: int, batch: int = 10_000) -> None:
+async def store_resting(place: RunCursor, count: int, batch: int = 10_000) -> None:
     """So many schedules that are not due for a year."""
     now = CLOCK.now()
     async with opened(place) as store:
@@ -258,37 +258,37 @@ async def store_resting(place: Place, count: int, batch: int = 10_000) -> None:
             await add(store, new_schedules(fields, now, first), now)
 
 
-def idle(place: Place, seconds: float) -> Idle:
+def idle(place: RunCursor, seconds: float) -> Idle:
     """Of this process, with a node on the database."""
     with noting_statements(place) if place.is_postgres else nullcontext():
         return asyncio.run(_idle(place, seconds))
 
 
-async def _idle(place: Place, seconds: float) -> Idle:
+async def _idle(place: RunCursor, seconds: float) -> Idle:
     async with opened(place) as store, running(store, Countdown(0)):
         await asyncio.sleep(WARM_UP_SECONDS)
         statements, begun = statements_asked(store, place), time.process_time()
         await asyncio.sleep(seconds)
-        spent, asked = time.process_time() - begun, statements_asked(store, place) - statements
-        return Idle(spent, asked, resident_mb_of(os.getpid()))
+        spent, caller = time.process_time() - begun, statements_asked(store, place) - statements
+        return Idle(spent, caller, resident_mb_of(os.getpid()))
 
 
-def statements_asked(store: SqliteStore | PostgresStore, place: Place) -> int:
+def statements_asked(store: SqliteStore | PostgresStore, place: RunCursor) -> int:
     """So far: a server tells of all of them, of the clock's and of the hints' as well."""
     return noted_statements(place) if place.is_postgres else store.statements
 
 
 @contextmanager
-def program(place: Place, command: str) -> Iterator[tuple[int, float]]:
+def program(place: RunCursor, command: str) -> Iterator[tuple[int, float]]:
     """`quarterjack up`, for instance, on a database: its process, and after how many seconds it
     was ready."""
     declared = place.folder / "quarterjack.yaml"
     declared.write_text("name: bench\n")
     port = _free_port()
     named = str(Path(sys.executable).with_name("quarterjack"))
-    asked = [named, command, str(declared), "--database", place.url, "--port", str(port)]
+    caller = [named, command, str(declared), "--database", place.url, "--port", str(port)]
     begun = time.perf_counter()
-    with subprocess.Popen(asked, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(caller, stderr=subprocess.DEVNULL) as process:
         try:
             while not _is_ready(port):
                 assert process.poll() is None, f"`quarterjack {command}` has ended"
@@ -312,13 +312,13 @@ def _is_ready(port: int) -> bool:
         return False
 
 
-def cold_start(place: Place, command: str) -> tuple[float]:
+def cold_start(place: RunCursor, command: str) -> tuple[float]:
     """Seconds from the start of the program until it is ready."""
     with program(place, command) as (_, seconds):
         return (seconds,)
 
 
-def idle_up(place: Place, seconds: float) -> float:
+def idle_up(place: RunCursor, seconds: float) -> float:
     """CPU seconds of the whole program."""
     with program(place, "up") as (process, _):
         time.sleep(WARM_UP_SECONDS)

@@ -21,7 +21,7 @@ from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from sqlalchemy import create_engine, event
 
-from bench.databases import Place
+from bench.databases import RunCursor
 from bench.measuring import Delays, delays
 
 LEAVE_NOTHING_OUT = {"misfire_grace_time": None, "coalesce": True}
@@ -37,12 +37,12 @@ async def work(key: str) -> None:
     STARTED.append((key, time.time()))
 
 
-def url_of(place: Place) -> str:
+def url_of(place: RunCursor) -> str:
     """As SQLAlchemy wants it, with the driver that it is told of."""
     return place.url.replace("postgresql:", "postgresql+psycopg:")
 
 
-def store_in(place: Place, *, durable: bool) -> Any:
+def store_in(place: RunCursor, *, durable: bool) -> Any:
     engine = create_engine(url_of(place))
 
     def settle_durability(connection: Any, _: Any) -> None:
@@ -58,7 +58,7 @@ def store_in(place: Place, *, durable: bool) -> Any:
 
 
 @asynccontextmanager
-async def resting(place: Place, *, durable: bool = True) -> AsyncIterator[Any]:
+async def resting(place: RunCursor, *, durable: bool = True) -> AsyncIterator[Any]:
     """A scheduler that is told of schedules, and does nothing until it is resumed."""
     scheduler = AsyncIOScheduler(jobstores={"default": store_in(place, durable=durable)})
     scheduler.start(paused=True)
@@ -73,14 +73,14 @@ def add_hourly(scheduler: Any, count: int, first_at: datetime) -> None:
         scheduler.add_job(work, "interval", id=key, args=[key], **when)
 
 
-async def apscheduler_added(place: Place, count: int) -> tuple[float]:
+async def apscheduler_added(place: RunCursor, count: int) -> tuple[float]:
     async with resting(place) as scheduler:
         begun = time.perf_counter()
         add_hourly(scheduler, count, datetime.now(UTC) + timedelta(hours=1))
         return (time.perf_counter() - begun,)
 
 
-async def apscheduler_due(place: Place, count: int) -> tuple[float]:
+async def apscheduler_due(place: RunCursor, count: int) -> tuple[float]:
     async with resting(place) as scheduler:
         add_hourly(scheduler, count, datetime.now(UTC) - timedelta(seconds=1))
         begun = time.perf_counter()
@@ -90,7 +90,7 @@ async def apscheduler_due(place: Place, count: int) -> tuple[float]:
         return (time.perf_counter() - begun,)
 
 
-async def apscheduler_delays(place: Place, count: int, seconds: int, *, spread: bool) -> Delays:
+async def apscheduler_delays(place: RunCursor, count: int, seconds: int, *, spread: bool) -> Delays:
     slots: list[tuple[str, float]] = []
 
     def note(submitted: Any) -> None:
@@ -131,7 +131,7 @@ print("ready", flush=True)
 """
 
 
-def apscheduler_cold_start(place: Place, count: int) -> tuple[float]:
+def apscheduler_cold_start(place: RunCursor, count: int) -> tuple[float]:
     """Seconds from the start of a program until its scheduler has started."""
     asyncio.run(_apscheduler_stored(place, count))
     begun = time.perf_counter()
@@ -142,7 +142,7 @@ def apscheduler_cold_start(place: Place, count: int) -> tuple[float]:
         return (time.perf_counter() - begun,)
 
 
-async def _apscheduler_stored(place: Place, count: int) -> None:
+async def _apscheduler_stored(place: RunCursor, count: int) -> None:
     """How long this takes is not asked, so it need not wait for the disk."""
     async with resting(place, durable=False) as scheduler:
         add_hourly(scheduler, count, datetime.now(UTC) + timedelta(days=1))

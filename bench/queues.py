@@ -17,13 +17,13 @@ from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 from procrastinate import App, PsycopgConnector
 
-from bench.databases import Place
+from bench.databases import RunCursor
 
 BATCH = 1000
 AT_ONCE = 100
 
 
-async def pgqueuer(place: Place, count: int) -> tuple[float]:
+async def pgqueuer(place: RunCursor, count: int) -> tuple[float]:
     """Runs per second, from the request for so many until all are done."""
     connection = await asyncpg.connect(place.url)
     queue, queries = PgQueuer(AsyncpgDriver(connection)), Queries(AsyncpgDriver(connection))
@@ -46,7 +46,7 @@ async def pgqueuer(place: Place, count: int) -> tuple[float]:
     return (count / seconds,)
 
 
-async def procrastinate(place: Place, count: int) -> tuple[float]:
+async def procrastinate(place: RunCursor, count: int) -> tuple[float]:
     """The same."""
     app, done = App(connector=PsycopgConnector(conninfo=place.url)), 0
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import apsw
 
 from bench import databases, ours
-from bench.databases import Fresh, Place, asked
+from bench.databases import Fresh, RunCursor, caller
 from bench.measuring import Delays, apart, print_table, sync_ms
 from quarterjack.rules import Kind, Retention, Run, State
-from quarterjack.store.steps import sql
+from quarterjack.store.statements import sql
 from quarterjack.times.instants import DAY, HOUR, SECOND
 
 MANY, FEW, DUE = 1_000_000, 10_000, 1000
@@ -48,7 +48,7 @@ class Step(NamedTuple):
     statements: int
 
 
-async def fill(place: Place, count: int) -> float:
+async def fill(place: RunCursor, count: int) -> float:
     """Seconds for schedules that rest, in batches; some of them, evenly among the others, come
     due each hour. What it takes to read and judge them is left out."""
     now, every = ours.CLOCK.now(), count // DUE
@@ -64,7 +64,7 @@ async def fill(place: Place, count: int) -> float:
     return seconds
 
 
-async def steps(place: Place) -> list[Step]:
+async def steps(place: RunCursor) -> list[Step]:
     """Of the planner, hour by hour. The first one finds nothing in memory."""
     taken = []
     async with ours.opened(place) as store:
@@ -79,23 +79,23 @@ async def steps(place: Place) -> list[Step]:
     return taken
 
 
-def storing(place: Place, many: int) -> Rows:
+def storing(place: RunCursor, many: int) -> Rows:
     seconds = apart(fill, place, many)
     yield f"{many:,} schedules added in batches of {BATCH:,}, s", f"{seconds:.1f}", ""
     if place.is_postgres:
-        asked(place.url, "vacuum analyze")  # as it will have been done soon after, by itself
-        size = asked(place.url, "select pg_database_size(current_database())") / 2**20
+        caller(place.url, "vacuum analyze")  # as it will have been done soon after, by itself
+        size = caller(place.url, "select pg_database_size(current_database())") / 2**20
     else:
         size = place.path.stat().st_size / 2**20
     yield "size of the database, MB", f"{size:,.0f}", ""
 
 
-def planning(place: Place, fresh: Fresh) -> Rows:
+def planning(place: RunCursor, fresh: Fresh) -> Rows:
     """The first step is told apart: it reads what later ones have in memory."""
     with fresh() as other:
         apart(fill, other, FEW)
         if other.is_postgres:
-            asked(other.url, "vacuum analyze")
+            caller(other.url, "vacuum analyze")
         few, many = apart(steps, other), apart(steps, place)
     for what, part in (("first step", slice(1)), ("a later one", slice(1, None))):
         for text, of in (("CPU ms", 1), ("ms", 0)):
@@ -111,7 +111,7 @@ def planning(place: Place, fresh: Fresh) -> Rows:
     yield "the same: statements among a few, among all", statements, "the same"
 
 
-def resting(place: Place) -> Rows:
+def resting(place: RunCursor) -> Rows:
     command = "scheduler" if place.is_postgres else "up"
     (ready,) = apart(ours.cold_start, place, command)
     yield f"`quarterjack {command}`: from exec to ready, s", f"{ready:.2f}", ""
@@ -128,7 +128,7 @@ class Pruned(NamedTuple):
     afterwards: Delays
 
 
-async def age(place: Place, count: int) -> None:
+async def age(place: RunCursor, count: int) -> None:
     """So many runs that finished long ago, of schedules that rest."""
     schedules, at = count // OLD_OF_ONE, ours.CLOCK.now() - OLD
     await ours.store_resting(place, schedules)
@@ -148,7 +148,7 @@ async def age(place: Place, count: int) -> None:
     database.close()
 
 
-async def pruned(place: Place, count: int) -> Pruned:
+async def pruned(place: RunCursor, count: int) -> Pruned:
     """How long it takes until nothing old is left, and how late work starts meanwhile."""
     await age(place, count)
     begin, lateness = ours.CLOCK.now() + 2 * SECOND, ours.Lateness()
@@ -162,16 +162,16 @@ async def pruned(place: Place, count: int) -> Pruned:
     return Pruned((end - begin) / SECOND, meanwhile, afterwards)
 
 
-async def _nothing_old_is_left(place: Place) -> None:
-    looking = apsw.Connection(str(place.path), flags=apsw.SQLITE_OPEN_READONLY)
+async def _nothing_old_is_left(place: RunCursor) -> None:
+    open_maintenance_reader = apsw.Connection(str(place.path), flags=apsw.SQLITE_OPEN_READONLY)
     horizon = ours.CLOCK.now() - OLD + DAY
     old = "select 1 from runs where finished_at < ? limit 1"
-    while looking.execute(old, (horizon,)).fetchall():
+    while open_maintenance_reader.execute(old, (horizon,)).fetchall():
         await asyncio.sleep(0.5)
-    looking.close()
+    open_maintenance_reader.close()
 
 
-def pruning(place: Place, count: int) -> Rows:
+def pruning(place: RunCursor, count: int) -> Rows:
     seconds, *firing = apart(pruned, place, count)
     yield f"{count:,} old runs forgotten, s", f"{seconds:.0f}", ""
     for when, late in zip(("meanwhile", "afterwards"), firing, strict=True):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import asyncpg
 
 from bench import ours
-from bench.databases import Place, asked
+from bench.databases import RunCursor, caller
 from bench.measuring import apart
 from quarterjack.control import Control
 from quarterjack.times.instants import MINUTE, SECOND
@@ -33,7 +33,7 @@ class Worked(NamedTuple):
     """How many were ended by the database because they stood in each other's way."""
 
 
-async def fill(place: Place, count: int, schedules: int) -> None:
+async def fill(place: RunCursor, count: int, schedules: int) -> None:
     """So many runs that wait, of so many schedules."""
     now, each = ours.CLOCK.now(), count // schedules
     fields = [{"every": "1m", "if_running": "allow"}] * schedules
@@ -48,17 +48,17 @@ async def fill(place: Place, count: int, schedules: int) -> None:
             await planner.step(ours.CLOCK.now() + SECOND)
 
 
-async def _waiting(place: Place) -> int:
+async def _waiting(place: RunCursor) -> int:
     text = "select count(*) from runs where state = 'queued'"
-    return int(await asyncio.to_thread(asked, place.url, text))
+    return int(await asyncio.to_thread(caller, place.url, text))
 
 
-def work(place: Place, ready: Barrier, over: Event) -> None:
+def work(place: RunCursor, ready: Barrier, over: Event) -> None:
     """One worker, from when all are ready until all is over."""
     asyncio.run(_work(place, ready, over))
 
 
-async def _work(place: Place, ready: Barrier, over: Event) -> None:
+async def _work(place: RunCursor, ready: Barrier, over: Event) -> None:
     async def nothing() -> None: ...
 
     async with ours.opened(place) as store:
@@ -67,7 +67,7 @@ async def _work(place: Place, ready: Barrier, over: Event) -> None:
             await asyncio.to_thread(over.wait, LONGEST_SECONDS)
 
 
-async def watched(place: Place, count: int, ready: Barrier, over: Event) -> Worked:
+async def watched(place: RunCursor, count: int, ready: Barrier, over: Event) -> Worked:
     """Until all is settled, seen by a connection that looks again and again."""
     connection = await asyncpg.connect(place.url, server_settings={"search_path": "quarterjack"})
     looks, waits = 0, 0
@@ -91,11 +91,11 @@ async def watched(place: Place, count: int, ready: Barrier, over: Event) -> Work
     return Worked(count / seconds, waits / max(looks, 1), collisions)
 
 
-def worked(place: Place, count: int, schedules: int, workers: int) -> Worked:
+def worked(place: RunCursor, count: int, schedules: int, workers: int) -> Worked:
     """By so many processes."""
     apart(fill, place, count, schedules)
-    asked(place.url, "vacuum analyze")
-    asked(place.url, "checkpoint")
+    caller(place.url, "vacuum analyze")
+    caller(place.url, "checkpoint")
     fresh = multiprocessing.get_context("spawn")
     ready, over = fresh.Barrier(workers + 1), fresh.Event()
     processes = [fresh.Process(target=work, args=(place, ready, over)) for _ in range(workers)]

@@ -10,7 +10,7 @@ from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
 
 
-class RealWorld(SystemClock):
+class SystemRuntime(SystemClock):
     """What a command cannot do by itself. The wiring is loaded for what needs it."""
 
     environment: Mapping[str, str] = os.environ
@@ -25,19 +25,19 @@ class RealWorld(SystemClock):
             return f"uid {os.getuid()}"
 
     def ask(self, *what: Any, **options: Any) -> Any:
-        from quarterjack.wiring import ask
+        from quarterjack.service import ask
 
         return ask(self, *what, **options)
 
     def up(self, *what: Any, **options: Any) -> None:
-        from quarterjack.wiring import up
+        from quarterjack.service import up
 
         up(self, *what, **options)
 
 
 def main() -> None:
     """`quarterjack`, and its alias `qj`."""
-    commands(obj=RealWorld(), prog_name="quarterjack")
+    commands(obj=SystemRuntime(), prog_name="quarterjack")
 
 
 if __name__ == "__main__":

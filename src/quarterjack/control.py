@@ -26,22 +26,22 @@ from quarterjack.errors import (
 )
 from quarterjack.rules import (
     Facts,
-    HouseRules,
     Limits,
     Plans,
     Retention,
     Run,
     Schedule,
+    ServiceSettings,
     Specification,
     read_specification,
 )
-from quarterjack.rules.plain import plain_key, plain_text
-from quarterjack.store.contract import Store
-from quarterjack.store.values import Asked, NewSchedule, Stored, Which
-from quarterjack.telemetry.logs import log, told
+from quarterjack.rules.definition.input_checks import check_key, check_text
+from quarterjack.store.store import Store
+from quarterjack.store.types import Caller, NewSchedule, StoredSchedule, Which
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
-HOUSE_RULES = "house_rules"
+SERVICE_SETTINGS = "service_settings"
 """The fact under which a store keeps what its service says of all schedules."""
 DECLARATION = "declaration"
 """Where schedules come from that a file or a program declares."""
@@ -73,28 +73,28 @@ class Control:
     async def create(self, *wanted: Mapping[str, Any]) -> Sequence[Schedule]:
         """Schedules from what a person wrote, all or none; every problem is told at once. Without
         a `key` a schedule is named after its id."""
-        house, now = await self._house_rules(), await self._store.read_clock()
-        house.refuse_if_declared_only("no schedule is created")
-        new = _read_all(house, wanted, now)
+        service, now = await self._service_settings(), await self._store.read_clock()
+        service.refuse_if_declared_only("no schedule is created")
+        new = _read_all(service, wanted, now)
         new = [each._replace(owner=self._owner, origin=self._origin) for each in new]
-        decide = partial(create_one, house, now)
-        return await self._store.add_schedules(new, decide, now, self._asked("create", house))
+        decide = partial(create_one, service, now)
+        return await self._store.add_schedules(new, decide, now, self._asked("create", service))
 
     async def edit(
         self, which: Which, changes: Mapping[str, Any], *, version: int | None = None
     ) -> Schedule:
         """Some fields said anew; if a `version` is given, only if it is still that one."""
-        house, now = await self._house_rules(), await self._store.read_clock()
-        amend = partial(_amend, house, changes, version)
-        asked = self._asked("edit", house, may_be_declared=False)
-        return _after(await self._store.edit_schedule(which, amend, rules.edit, now, asked))
+        service, now = await self._service_settings(), await self._store.read_clock()
+        patch = partial(_patch, service, changes, version)
+        caller = self._asked("edit", service, may_be_declared=False)
+        return _after(await self._store.edit_schedule(which, patch, rules.edit, now, caller))
 
     async def pause(
         self, *which: Which, reason: str | None = None, until: int | None = None
     ) -> list[Schedule]:
         """Resting until resumed, or until then; what waits is skipped, what runs goes on."""
         if reason is not None:
-            plain_text(reason, "reason")
+            check_text(reason, "reason")
         decide = partial(rules.pause, by=self._by, reason=reason, until=until)
         return [_after(each) for each in await self._change("pause", which, decide)]
 
@@ -146,11 +146,11 @@ class Control:
     ) -> list[Schedule]:
         """Delete schedules, all or none, with their history kept. Refused while one of them runs,
         unless that attempt may go on: then it is the last, whatever becomes of it."""
-        house, now = await self._house_rules(), await self._store.read_clock()
-        asked = self._asked("delete", house, may_be_declared=False)
+        service, now = await self._service_settings(), await self._store.read_clock()
+        caller = self._asked("delete", service, may_be_declared=False)
         decide = partial(rules.delete, though_running=though_running)
         change = self._store.change_schedules
-        plans = await change(which, decide, now, asked, ignores_missing=ignores_missing)
+        plans = await change(which, decide, now, caller, ignores_missing=ignores_missing)
         return [_after(each) for each in plans]
 
     async def cancel(self, run_id: str) -> Run:
@@ -172,56 +172,60 @@ class Control:
         pruner = Pruner(self._store, retention or await self._noted_retention())
         while (rest := await pruner.forget_some(self._store.now())) is not None:
             await asyncio.sleep(rest / RESTS / SECOND)
-        return pruner.forgotten
+        return pruner.pruned
 
     async def _noted_retention(self) -> Retention:
         """Nobody's history is forgotten because a file was not found."""
-        noted = await self._store.read_fact(HOUSE_RULES)
+        noted = await self._store.read_metadata(SERVICE_SETTINGS)
         if noted is None:
             remedy = "name the configuration file with --config"
             raise Conflict(f"it is not known how long runs are to be kept; {remedy}")
-        return HouseRules.from_text(noted).retention
+        return ServiceSettings.from_text(noted).retention
 
-    async def _house_rules(self) -> HouseRules:
-        return HouseRules.from_text(await self._store.read_fact(HOUSE_RULES))
+    async def _service_settings(self) -> ServiceSettings:
+        return ServiceSettings.from_text(await self._store.read_metadata(SERVICE_SETTINGS))
 
     async def _change(
         self, verb: str, which: Sequence[Which], decide: Callable[[Facts, int], Plans]
     ) -> Sequence[Plans]:
-        house, now = await self._house_rules(), await self._store.read_clock()
-        asked = self._asked(verb, house)
-        return await self._store.change_schedules(which, decide, now, asked)
+        service, now = await self._service_settings(), await self._store.read_clock()
+        caller = self._asked(verb, service)
+        return await self._store.change_schedules(which, decide, now, caller)
 
     async def _change_run(
         self, verb: str, run_id: str, decide: Callable[[Facts, Run, int], Plans]
     ) -> Plans:
-        house, now = await self._house_rules(), await self._store.read_clock()
-        return await self._store.change_run(run_id, decide, now, self._asked(verb, house))
+        service, now = await self._service_settings(), await self._store.read_clock()
+        return await self._store.change_run(run_id, decide, now, self._asked(verb, service))
 
-    def _asked(self, verb: str, house: HouseRules, *, may_be_declared: bool = True) -> Asked:
-        permit = partial(_permit, house, verb, may_be_declared)
-        return Asked(self._by, self._origin, verb, permit, house.limits)
+    def _asked(
+        self, verb: str, service: ServiceSettings, *, may_be_declared: bool = True
+    ) -> Caller:
+        permit = partial(_permit, service, verb, may_be_declared)
+        return Caller(self._by, self._origin, verb, permit, service.limits)
 
 
 def _after(plans: Plans) -> Schedule:
     return plans.plans[0].schedule
 
 
-def _permit(house: HouseRules, verb: str, may_be_declared: bool, stored: Stored) -> None:
+def _permit(
+    service: ServiceSettings, verb: str, may_be_declared: bool, stored: StoredSchedule
+) -> None:
     """What a declaration owns is changed there; and what is gone can only be stopped."""
     what = f'schedule "{stored.schedule.key}"'
     if stored.deleted_at is not None and verb != "cancel":
         raise WrongState(f"{what} was deleted; add it again")
     if verb not in ALWAYS_ALLOWED:
-        house.refuse_if_declared_only(what)
+        service.refuse_if_declared_only(what)
     if stored.origin == DECLARATION and not may_be_declared:
-        is_known = house.file is not None and house.name == stored.owner
-        where = house.file if is_known else f'the declaration "{stored.owner}"'
+        is_known = service.file is not None and service.name == stored.owner
+        where = service.file if is_known else f'the declaration "{stored.owner}"'
         raise Conflict(f"{what} is declared in {where}; {verb} it there")
 
 
 def create_one(
-    house: HouseRules, now: int, identity: int, new: NewSchedule, active: int
+    service: ServiceSettings, now: int, identity: int, new: NewSchedule, active: int
 ) -> Schedule:
     """A new schedule under the limits of this service."""
     key, specification = new.key, new.specification
@@ -229,21 +233,21 @@ def create_one(
         key = f"schedule-{identity}"
         body, preset = specification.to_json(), specification.service_preset
         specification = read_specification(body, key=key, now=None, preset=preset)
-    limits = house.limits
+    limits = service.limits
     return rules.create(identity, key, specification, now, active=active, limits=limits)
 
 
 def _read_all(
-    house: HouseRules, wanted: Sequence[Mapping[str, Any]], now: int
+    service: ServiceSettings, wanted: Sequence[Mapping[str, Any]], now: int
 ) -> list[NewSchedule]:
     """Each of them, or every problem of all of them."""
     if len(wanted) == 1:
-        return [_read(house, wanted[0], now)]
+        return [_read(service, wanted[0], now)]
     problems, new = Problems(InvalidSpecification), []
     for number, each in enumerate(wanted, 1):
         with problems:
             try:
-                new.append(_read(house, each, now))
+                new.append(_read(service, each, now))
             except Invalid as error:
                 raise error.within(f"number {number}") from None
     for key, count in Counter(each.key for each in new if each.key).items():
@@ -254,16 +258,16 @@ def _read_all(
     return new
 
 
-def _read(house: HouseRules, said: Mapping[str, Any], now: int) -> NewSchedule:
+def _read(service: ServiceSettings, said: Mapping[str, Any], now: int) -> NewSchedule:
     fields = dict(said)
     key = fields.pop("key", None)
     if key is not None:
-        plain_key(key, "key")
-    return NewSchedule(key or "", house.specification(fields, key or "new", now), None, "")
+        check_key(key, "key")
+    return NewSchedule(key or "", service.specification(fields, key or "new", now), None, "")
 
 
-def _amend(
-    house: HouseRules,
+def _patch(
+    service: ServiceSettings,
     changes: Mapping[str, Any],
     version: int | None,
     schedule: Schedule,
@@ -273,7 +277,7 @@ def _amend(
         remedy = "look at it again, and say what should change"
         is_at = f'schedule "{schedule.key}" is at version {schedule.version}, not {version}'
         raise Conflict(f"{is_at}; {remedy}")
-    return house.amended(schedule.specification, changes, schedule.key, now)
+    return service.patched(schedule.specification, changes, schedule.key, now)
 
 
 async def recover(store: Store, limits: Limits, now: int) -> int:
@@ -290,10 +294,10 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
         try:
             planned = await store.plan_due(now, _BATCH, decide, limits)
         except Violation as error:
-            log.error("left to the planner, which goes one by one %s", told(because=error))
+            log.error("left to the planner, which goes one by one %s", log_fields(because=error))
             break
         count += planned.added
         if planned.looked_at < _BATCH:
             break
-    log.info("recovered %s", told(runs=count))
+    log.info("recovered %s", log_fields(runs=count))
     return count

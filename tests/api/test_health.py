@@ -32,7 +32,7 @@ async def are_closed(connections: list[Connection]) -> bool:
     return not any(said)
 
 
-async def asked(connect: Connect) -> bytes:
+async def caller(connect: Connect) -> bytes:
     reader, writer = await connect()
     writer.write(b"GET /healthz HTTP/1.1\r\n\r\n")
     answer = await reader.read()
@@ -43,7 +43,7 @@ async def asked(connect: Connect) -> bytes:
 def test_whoever_asks_is_answered_though_many_others_say_nothing():
     async def asking(connect: Connect) -> None:
         idle = [await connect() for _ in range(3 * health.CONNECTIONS_MAX)]
-        answers = [await asked(connect) for _ in range(3)]
+        answers = [await caller(connect) for _ in range(3)]
 
         assert [answer.split(b"\r\n")[0] for answer in answers] == [b"HTTP/1.1 200 OK"] * 3
         surplus = len(idle) - health.CONNECTIONS_MAX

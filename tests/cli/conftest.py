@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from quarterjack.store import postgres_schema
-from quarterjack.store.migration import Migration, migrations
+from quarterjack.store.migrations import Migration, migrations
+from quarterjack.store.postgres import schema as postgres_schema
 
 
 @pytest.fixture

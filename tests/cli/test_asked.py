@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cli.desk import Desk
-from crash.harness import House, wait_for
-from quarterjack.app import RealWorld
+from harness.cli.desk import Desk
+from harness.crash.kills import House, wait_for
+from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
 from quarterjack.times.instants import SECOND, read_instant
 
@@ -23,7 +23,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def milliseconds_from_now(instant: str) -> int:
-    return (read_instant(instant, "test") - RealWorld().now()) // 1000
+    return (read_instant(instant, "test") - SystemRuntime().now()) // 1000
 
 
 class TestADatabaseAtRest:
@@ -33,7 +33,7 @@ class TestADatabaseAtRest:
         assert said.startswith("added: 1 nightly; next run ")
         shown = desk.json("show", "nightly")
         assert shown["target"] == {"kind": "command", "command": ["pg_dump", "app"]}
-        assert (shown["origin"], shown["user_uuid"]) == ("cli", RealWorld().user)
+        assert (shown["origin"], shown["user_uuid"]) == ("cli", SystemRuntime().user)
 
     def test_add_answers_programs_as_the_api_does(self, desk: Desk):
         answer = desk.json(
@@ -134,7 +134,7 @@ class TestADatabaseAtRest:
 
         paused = desk.json("pause", "a", "--reason", "repairs", "--until", "2h")
         assert (paused["status"], paused["status_reason"]) == ("paused", "repairs")
-        assert (paused["next_run_at"], paused["paused_by"]) == (None, RealWorld().user)
+        assert (paused["next_run_at"], paused["paused_by"]) == (None, SystemRuntime().user)
         assert 0 < milliseconds_from_now(paused["paused_until"]) <= 2 * 3_600_000
         resumed = desk.json("resume", "a")
 
@@ -191,7 +191,7 @@ class TestADatabaseAtRest:
             ("create", 2, "cli"),
             ("create", 1, "cli"),
         ]
-        assert {row["by"] for row in items} == {RealWorld().user}
+        assert {row["by"] for row in items} == {SystemRuntime().user}
         assert len(desk.json("audit", "--before", "3", "--limit", "1")["items"]) == 1
         assert "nobody has asked" in desk.said("audit", "--before", "0")
 
@@ -207,9 +207,9 @@ class TestADatabaseAtRest:
 
         for folder, words in [(tmp_path, []), (elsewhere, ["--config", str(file)])]:
             monkeypatch.chdir(folder)
-            result = CliRunner().invoke(commands, ["list", *words], obj=RealWorld())
+            result = CliRunner().invoke(commands, ["list", *words], obj=SystemRuntime())
             assert (result.exit_code, "every hour" in result.output) == (0, True)
-        result = CliRunner().invoke(commands, ["list"], obj=RealWorld())
+        result = CliRunner().invoke(commands, ["list"], obj=SystemRuntime())
         assert "database quarterjack.db: there is none" in result.output
 
 
@@ -221,19 +221,19 @@ def fails_once(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[House]:
+    service = House(tmp_path)
+    yield service
+    service.end()
 
 
 class TestARunningService:
-    def test_notices_at_once_what_is_asked_of_its_database(self, house: House):
-        house.declare({"declared": {"every": "1h", "command": house.work(0)}})
-        process, desk = house.up(), Desk(house.folder)
+    def test_notices_at_once_what_is_asked_of_its_database(self, service: House):
+        service.declare({"declared": {"every": "1h", "command": service.work(0)}})
+        process, desk = service.up(), Desk(service.folder)
 
         run = desk.json("run", "declared")["run_id"]
-        wait_for(house.lines, 5, "it runs at once")
+        wait_for(service.lines, 5, "it runs at once")
         desk.said(
             "add",
             "slow",
@@ -256,14 +256,14 @@ class TestARunningService:
         desk.json("runs", "cancel", "2-1")
         wait_for(lambda: desk.json("runs", "show", "2-1")["state"] == "cancelled", 10, "stopped")
         assert "it there" in desk.refused(1, "edit", "declared", "--every", "2h")
-        assert str(house.folder / "quarterjack.yaml") in desk.refused(1, "rm", "declared")
+        assert str(service.folder / "quarterjack.yaml") in desk.refused(1, "rm", "declared")
         desk.said("rm", "slow")
-        house.stop(process)
+        service.stop(process)
 
     @pytest.mark.mission("E5")
-    def test_a_paused_one_is_not_run_and_a_manual_run_moves_no_slot(self, house: House):
-        house.declare({"declared": {"cron": "0 3 1 1 *", "command": house.work(0)}})
-        process, desk = house.up(), Desk(house.folder)
+    def test_a_paused_one_is_not_run_and_a_manual_run_moves_no_slot(self, service: House):
+        service.declare({"declared": {"cron": "0 3 1 1 *", "command": service.work(0)}})
+        process, desk = service.up(), Desk(service.folder)
         before = desk.json("show", "declared")["next_run_at"]
         assert desk.json("run", "declared")["status"] == "dispatched"
         wait_for(lambda: desk.json("runs", "show", "1-0")["state"] == "succeeded", 10, "it ran")
@@ -272,18 +272,20 @@ class TestARunningService:
         assert desk.json("pause", "declared")["status"] == "paused"
         assert "is paused; resume it first" in desk.refused(1, "run", "declared")
         assert desk.json("resume", "declared")["next_run_at"] == before
-        house.stop(process)
+        service.stop(process)
 
     @pytest.mark.mission("H8")
-    def test_a_backfill_asked_for_twice_says_what_it_leaves_out(self, house: House):
-        house.declare({"fails once": {"cron": "0 0 * * *", "command": fails_once(house.folder)}})
-        process, desk = house.up(), Desk(house.folder)
+    def test_a_backfill_asked_for_twice_says_what_it_leaves_out(self, service: House):
+        service.declare(
+            {"fails once": {"cron": "0 0 * * *", "command": fails_once(service.folder)}}
+        )
+        process, desk = service.up(), Desk(service.folder)
         span = ["--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T00:00:00Z"]
         backfill = ["backfill", "fails once", *span]
 
         def wait_until_it_is_worked_off(runs: int) -> None:
             left = "select count(*), backfill from runs, schedules where finished_at is not null"
-            wait_for(lambda: house.query(left) == [(runs, None)], 20, f"{runs} runs have ended")
+            wait_for(lambda: service.query(left) == [(runs, None)], 20, f"{runs} runs have ended")
 
         assert "to be run: 3 slots of 1 fails once from" in desk.said(*backfill, "--yes")
         wait_until_it_is_worked_off(3)
@@ -297,25 +299,25 @@ class TestARunningService:
         answer = desk.json(*backfill, "--again", "--yes")
         assert answer == {"status": "ok", "slots": 3, "left_out": 0}
         wait_until_it_is_worked_off(7)
-        house.stop(process)
+        service.stop(process)
 
-        states = house.query("select state from runs order by number")
+        states = service.query("select state from runs order by number")
         assert states == [("succeeded",), ("failed",), *[("succeeded",)] * 5]
 
     @pytest.mark.mission("D11", "D12")
-    def test_one_shots_are_done_after_they_fired_over_a_restart_too(self, house: House):
-        house.declare({})
-        desk = Desk(house.folder)
-        process = house.up()
-        desk.said("add", "past", "--at", "2020-01-01T00:00:00Z", "--", *house.work(0))
+    def test_one_shots_are_done_after_they_fired_over_a_restart_too(self, service: House):
+        service.declare({})
+        desk = Desk(service.folder)
+        process = service.up()
+        desk.said("add", "past", "--at", "2020-01-01T00:00:00Z", "--", *service.work(0))
         wait_for(lambda: desk.json("show", "past")["status"] == "done", 10, "it fires at once")
-        house.stop(process)
-        process = house.up()
-        desk.said("add", "soon", "--after", "200ms", "--", *house.work(0))
+        service.stop(process)
+        process = service.up()
+        desk.said("add", "soon", "--after", "200ms", "--", *service.work(0))
         wait_for(lambda: desk.json("show", "soon")["status"] == "done", 10, "it fires")
-        house.stop(process)
+        service.stop(process)
 
-        starts = [line.run for line in house.lines() if line.what == "start"]
+        starts = [line.run for line in service.lines() if line.what == "start"]
         assert starts == ["1-0", "2-0"], "each once"
         shown = desk.json("show", "past")
         assert shown["last_slot"] == "2020-01-01T00:00:00Z"
@@ -324,35 +326,35 @@ class TestARunningService:
         assert (shown["next_run_at"], shown["last_success_at"] is None) == (None, False)
 
     @pytest.mark.mission("P10")
-    def test_a_start_says_how_many_runs_a_crash_left_behind(self, house: House):
-        house.declare({"slow": {"every": "1h", "command": house.work(60), "first_run": "now"}})
-        process, desk = house.up(), Desk(house.folder)
+    def test_a_start_says_how_many_runs_a_crash_left_behind(self, service: House):
+        service.declare({"slow": {"every": "1h", "command": service.work(60), "first_run": "now"}})
+        process, desk = service.up(), Desk(service.folder)
         desk.said("add", "paused", "--every", "100ms", "--", "true")
         desk.said("pause", "paused")
         wait_for(lambda: desk.json("runs", "show", "1-0")["state"] == "running", 10, "running")
         process.kill()
         process.wait(10)
-        lapsed = f"select 1 from runs where lease_until < {RealWorld().now() + 2 * SECOND}"
-        wait_for(lambda: house.query(lapsed), 5, "it was held")
-        until = house.query("select lease_until from runs where state = 'running'")[0][0]
-        wait_for(lambda: RealWorld().now() > until, 10, "its lease has lapsed")
+        lapsed = f"select 1 from runs where lease_until < {SystemRuntime().now() + 2 * SECOND}"
+        wait_for(lambda: service.query(lapsed), 5, "it was held")
+        until = service.query("select lease_until from runs where state = 'running'")[0][0]
+        wait_for(lambda: SystemRuntime().now() > until, 10, "its lease has lapsed")
         before = desk.json("show", "paused")
 
-        again = house.up()
+        again = service.up()
 
-        assert "recovered runs=1" in house.log()
+        assert "recovered runs=1" in service.log()
         assert desk.json("show", "paused") == before, "what rests is left alone"
         wait_for(lambda: desk.json("runs", "show", "1-0")["attempt"] == 2, 10, "it goes on")
         again.kill()
 
     @pytest.mark.mission("E8")
-    def test_the_limits_of_the_file_hold_on_the_command_line(self, house: House):
-        house.declare(
+    def test_the_limits_of_the_file_hold_on_the_command_line(self, service: House):
+        service.declare(
             {"one": {"every": "1h", "command": ["true"]}},
             limits={"max_scheduled_jobs": 2, "max_consecutive_errors": 4},
         )
-        house.stop(house.up())
-        desk = Desk(house.folder)
+        service.stop(service.up())
+        desk = Desk(service.folder)
 
         answer = desk.json("add", "two", "--every", "1h", "--", "true")
 

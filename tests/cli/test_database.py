@@ -14,19 +14,19 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from quarterjack.app import RealWorld
+from harness.rules.world import at
+from harness.store.stores import Asking, asking
+from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
-from quarterjack.control import HOUSE_RULES
-from quarterjack.rules import HouseRules, Retention, Run
-from quarterjack.store import backing_up
-from quarterjack.store.checking import CHECKS
-from quarterjack.store.migration import migrations
-from quarterjack.store.reads import Reads
-from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.values import Chunk
+from quarterjack.control import SERVICE_SETTINGS
+from quarterjack.rules import Retention, Run, ServiceSettings
+from quarterjack.store.maintenance import backup as backing_up
+from quarterjack.store.maintenance.check import CHECKS
+from quarterjack.store.migrations import migrations
+from quarterjack.store.reader import Reader
+from quarterjack.store.sqlite.file import open_database
+from quarterjack.store.types import Chunk
 from quarterjack.times.instants import DAY, HOUR, SECOND
-from rules.world import at
-from store.stores import Asking, asking
 
 
 def lived(folder: Path, runs: int = 3) -> Path:
@@ -50,10 +50,10 @@ def live(ask: Asking, runs: int = 3) -> None:
             ask(ask.store.add_output([Chunk(1, number, 1, 0, ask.now, b"x" * 9000)]))
             ask.settle((claim.run, ask.outcome()))
     ask(ask.store.renew_leases("w1", held, ask.now + 10 * SECOND))
-    ask(ask.store.put_fact(HOUSE_RULES, HouseRules().to_text()))
+    ask(ask.store.put_metadata(SERVICE_SETTINGS, ServiceSettings().to_text()))
 
 
-class At(RealWorld):
+class At(SystemRuntime):
     """A world in which it is so late."""
 
     def __init__(self, instant: int) -> None:
@@ -64,7 +64,7 @@ class At(RealWorld):
 
 
 def run(path: Path, *arguments: str, now: int | None = None) -> Result:
-    world = RealWorld() if now is None else At(now)
+    world = SystemRuntime() if now is None else At(now)
     where = ["--database", f"sqlite:///{path}"]
     return CliRunner().invoke(commands, [*arguments, *where], obj=world)
 
@@ -200,8 +200,9 @@ class TestCheck:
 def sweep_away(path: Path, now: int, **environment: str) -> subprocess.CompletedProcess[str]:
     """`db prune` at this instant, in a process of its own."""
     code = (
-        "import sys; from quarterjack.app import RealWorld; from quarterjack.cli import commands\n"
-        "class Late(RealWorld):\n"
+        "import sys; from quarterjack.app import SystemRuntime\n"
+        "from quarterjack.cli import commands\n"
+        "class Late(SystemRuntime):\n"
         f"    def now(self): return {now}\n"
         "commands(sys.argv[1:], obj=Late())"
     )
@@ -231,12 +232,14 @@ class TestPrune:
 
     def test_without_a_configuration_it_is_what_the_service_has_noted(self, tmp_path: Path):
         path, late = lived(tmp_path, runs=5), at("09:00") + 100 * DAY
-        rules = HouseRules(retention=Retention(run_age=None, run_count=4, output_age=None))
-        query(path, "update facts set value = ? where name = 'house_rules'", rules.to_text())
+        rules = ServiceSettings(retention=Retention(run_age=None, run_count=4, output_age=None))
+        query(
+            path, "update metadata set value = ? where name = 'service_settings'", rules.to_text()
+        )
         run(path, "db", "prune", now=late)
         assert query(path, "select count(*) from runs where schedule_id = 1") == [(4,)]
 
-        query(path, "delete from facts where name = 'house_rules'")
+        query(path, "delete from metadata where name = 'service_settings'")
         result = run(path, "db", "prune", now=late)
 
         assert (result.exit_code, "name the configuration file" in result.output) == (1, True)
@@ -263,7 +266,7 @@ class TestPrune:
 
     def test_a_locked_database_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         path = lived(tmp_path)
-        monkeypatch.setattr("quarterjack.store.sqlite_file.BUSY_SECONDS", 0)
+        monkeypatch.setattr("quarterjack.store.sqlite.file.BUSY_SECONDS", 0)
         stranger = apsw.Connection(str(path))
         stranger.execute("begin immediate")
 
@@ -272,7 +275,9 @@ class TestPrune:
         assert (result.exit_code, "has locked it" in result.output) == (1, True)
 
     @pytest.mark.fault("F9")
-    @pytest.mark.parametrize("place", ["roll_up.written", "forget.committing", "forget.committed"])
+    @pytest.mark.parametrize(
+        "place", ["daily_stats.written", "prune.committing", "prune.committed"]
+    )
     def test_killed_at_any_step_each_run_is_counted_once(self, tmp_path: Path, place: str):
         path, now = lived(tmp_path, runs=6), at("09:00") + 100 * DAY
         hit = 1
@@ -282,7 +287,7 @@ class TestPrune:
             assert hit < 20
 
         assert hit > 1, "it was killed at least once"
-        assert query(path, "select schedule_id, sum(succeeded) from daily group by 1") == [
+        assert query(path, "select schedule_id, sum(succeeded) from daily_stats group by 1") == [
             (0, 6),
             (1, 6),
         ]
@@ -433,7 +438,7 @@ class TestBackup:
 
     def slots(self, ask: Asking) -> list[int]:
         """Of the hourly one, which is caught up once."""
-        reads = Reads(ask.url)
+        reads = Reader(ask.url)
         try:
             return sorted(found.run.slot for found in reads.runs("hourly"))
         finally:

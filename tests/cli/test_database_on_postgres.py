@@ -21,18 +21,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.test_database import MEDDLING, live
-from quarterjack.app import RealWorld
+from harness.rules.world import at
+from harness.store.server import server
+from harness.store.stores import Asking, asking_of, postgres_at
+from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
-from quarterjack.store import backing_up, postgres_schema
-from quarterjack.store.checking import CHECKS
-from quarterjack.store.migration import migrations
-from quarterjack.store.postgres_dump import environment
-from quarterjack.store.postgres_link import address_of
+from quarterjack.store.maintenance import backup as backing_up
+from quarterjack.store.maintenance.check import CHECKS
+from quarterjack.store.migrations import migrations
+from quarterjack.store.postgres import schema as postgres_schema
+from quarterjack.store.postgres.backup import environment
+from quarterjack.store.postgres.connection import address_of
 from quarterjack.times.instants import DAY
-from rules.world import at
-from store.server import server
-from store.stores import Asking, asking_of, postgres_at
 
 NEWEST = migrations("postgres")[-1].number
 
@@ -49,7 +50,7 @@ def lived(url: str, runs: int = 3, now: int = at("08:00")) -> str:
 
 
 def run(url: str, *arguments: str) -> Result:
-    return CliRunner().invoke(commands, [*arguments, "--database", url], obj=RealWorld())
+    return CliRunner().invoke(commands, [*arguments, "--database", url], obj=SystemRuntime())
 
 
 def as_json(url: str, *arguments: str, code: int = 0) -> Any:
@@ -61,7 +62,7 @@ def as_json(url: str, *arguments: str, code: int = 0) -> Any:
 def query(url: str, *statements: str) -> list[tuple[Any, ...]]:
     """As somebody with a database browser."""
 
-    async def asked() -> list[tuple[Any, ...]]:
+    async def caller() -> list[tuple[Any, ...]]:
         address = address_of(url)
         connection = await asyncpg.connect(address.url)
         try:
@@ -72,7 +73,7 @@ def query(url: str, *statements: str) -> list[tuple[Any, ...]]:
         finally:
             await connection.close()
 
-    return asyncio.run(asked())
+    return asyncio.run(caller())
 
 
 def everything(url: str) -> dict[str, list[tuple[Any, ...]]]:
@@ -187,7 +188,7 @@ class TestPrune:
         self, url: str, tmp_path: Path
     ):
         lived(url, runs=5, now=SystemClock().now() - 100 * DAY)
-        query(url, "delete from facts where name = 'house_rules'")
+        query(url, "delete from metadata where name = 'service_settings'")
 
         result = run(url, "db", "prune")
 

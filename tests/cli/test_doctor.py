@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 from cli.test_database import At, lived, query
+from harness.rules.world import at
+from harness.store.stores import asking, new
 from quarterjack.cli import commands
-from quarterjack.store import sqlite_diagnosis
-from quarterjack.store.findings import Level
-from quarterjack.store.migration import migrations
-from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.maintenance.results import Level
+from quarterjack.store.migrations import migrations
+from quarterjack.store.sqlite import doctor as sqlite_diagnosis
+from quarterjack.store.sqlite.file import open_database
 from quarterjack.times import zone_data_version
 from quarterjack.times.instants import DAY, HOUR, MINUTE
-from rules.world import at
-from store.stores import asking, new
 
 LAST = at("11:00")
 """When the database was planned last."""
@@ -144,9 +144,9 @@ class TestTheProgram:
 
     def test_other_zone_data_is_told(self, tmp_path: Path):
         path = lived(tmp_path)
-        query(path, f"insert into facts values ('zone_data', '{zone_data_version()}')")
+        query(path, f"insert into metadata values ('zone_data', '{zone_data_version()}')")
         assert wrong(path) == []
-        query(path, "update facts set value = '2020a' where name = 'zone_data'")
+        query(path, "update metadata set value = '2020a' where name = 'zone_data'")
 
         (told,) = wrong(path)
 
@@ -178,7 +178,7 @@ class TestPlans:
 
     def test_a_run_was_left_behind_by_its_worker(self, tmp_path: Path):
         path = lived(tmp_path)
-        query(path, f"update planning set last_look = {LAST + 30 * MINUTE}")
+        query(path, f"update planner_state set last_look = {LAST + 30 * MINUTE}")
 
         found = wrong(path, LAST + 30 * MINUTE)
 

@@ -15,15 +15,15 @@ from click.testing import CliRunner
 
 from cli.test_database import At
 from cli.test_database_on_postgres import everything, lived, query
-from quarterjack.app import RealWorld
+from harness.store import server as servers
+from harness.store.pool import pooled
+from harness.store.server import Server
+from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
-from quarterjack.store import postgres_diagnosis
-from quarterjack.store.postgres_link import address_of
+from quarterjack.store.postgres import doctor as postgres_diagnosis
+from quarterjack.store.postgres.connection import address_of
 from quarterjack.times.instants import HOUR, MINUTE, to_text
-from store import server as servers
-from store.pool import pooled
-from store.server import Server
 
 
 def server() -> Server:
@@ -41,9 +41,9 @@ def url() -> str:
     return lived(new_url(server()), now=SystemClock().now() - 3 * HOUR)
 
 
-def examined(url: str, code: int = 0, world: RealWorld | None = None) -> list[dict[str, Any]]:
+def examined(url: str, code: int = 0, world: SystemRuntime | None = None) -> list[dict[str, Any]]:
     arguments = ["doctor", "--json", "--database", url]
-    result = CliRunner().invoke(commands, arguments, obj=world or RealWorld())
+    result = CliRunner().invoke(commands, arguments, obj=world or SystemRuntime())
     assert result.exit_code == code, result.output
     told = json.loads(result.output)
     assert told["ok"] is (code == 0)
@@ -52,7 +52,7 @@ def examined(url: str, code: int = 0, world: RealWorld | None = None) -> list[di
     return findings
 
 
-def wrong(url: str, code: int = 0, world: RealWorld | None = None) -> list[str]:
+def wrong(url: str, code: int = 0, world: SystemRuntime | None = None) -> list[str]:
     """What is not well, and how bad that is."""
     found = examined(url, code, world)
     return [f"{each['level']}: {each['what']}" for each in found if each["level"] != "ok"]
@@ -113,14 +113,16 @@ class TestPlans:
 
     def test_nobody_has_ever_planned(self):
         url = new_url(server())
-        CliRunner().invoke(commands, ["db", "upgrade", "--database", url], obj=RealWorld())
+        CliRunner().invoke(commands, ["db", "upgrade", "--database", url], obj=SystemRuntime())
 
         assert wrong(url) == ["warning: nobody has ever planned here"]
 
     def test_nobody_plans_though_something_is_due(self, url: str):
         then = SystemClock().now() - 10 * MINUTE
         query(
-            url, f"update planning set last_look = {then}", f"update schedules set wake_at = {then}"
+            url,
+            f"update planner_state set last_look = {then}",
+            f"update schedules set wake_at = {then}",
         )
 
         found = wrong(url, code=1)
@@ -136,7 +138,7 @@ class TestPlans:
             url,
             "update schedules set status = 'dead' where id = 1",
             f"update runs set lease_until = {then} where schedule_id = 2",
-            "insert into facts values ('zone_data', '2020a')",
+            "insert into metadata values ('zone_data', '2020a')",
             f"insert into outbox (kind, at, about) values ('x', {then}, '[]')",
         )
 
@@ -251,7 +253,8 @@ class TestRights:
         found = wrong(url.replace("//app@", f"//{user}@"), code=1)
 
         assert found == [
-            "failed: this user may not read attempts, audit, counters, daily, events and others"
+            "failed: this user may not read attempts, audit, counters, daily_stats, events "
+            "and others"
         ]
 
     def test_a_table_that_came_later_and_was_not_granted_is_told(self, url: str):

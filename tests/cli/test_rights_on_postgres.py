@@ -20,12 +20,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.test_database import live
-from quarterjack.app import RealWorld
+from harness.store.server import server
+from harness.store.stores import asking_of, postgres_at
+from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
 from quarterjack.clock import SystemClock
 from quarterjack.times.instants import DAY
-from store.server import server
-from store.stores import asking_of, postgres_at
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"
 BLOCKS = re.findall(r"```sql\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
@@ -76,7 +76,7 @@ def do(url: str, *statements: str) -> None:
 
 
 def run(url: str, *arguments: str) -> Result:
-    return CliRunner().invoke(commands, [*arguments, "--database", url], obj=RealWorld())
+    return CliRunner().invoke(commands, [*arguments, "--database", url], obj=SystemRuntime())
 
 
 def is_refused(url: str, statement: str) -> bool:
@@ -97,9 +97,9 @@ class TestAWorker:
             assert len(ask.rescue().lost) == 1
             ask.plan()
             ask.settle(*((claim.run, ask.outcome("failed", error="no")) for claim in ask.claim()))
-            notices = ask(ask.store.take_notices(10))
-            ask(ask.store.mark_sent(notices, ask.now))
-            assert notices
+            notifications = ask(ask.store.take_notifications(10))
+            ask(ask.store.mark_sent(notifications, ask.now))
+            assert notifications
 
         pruned = run(roles.worker, "db", "prune")
 
@@ -125,10 +125,10 @@ class TestAWorker:
     def test_may_ask_for_what_people_ask(self, roles: Roles):
         lived(roles)
 
-        asked = [["pause", "hourly"], ["resume", "hourly"], ["run", "hourly"], ["rm", "hourly"]]
-        asked += [["list"], ["runs", "list"], ["audit"], ["db", "check"]]
+        caller = [["pause", "hourly"], ["resume", "hourly"], ["run", "hourly"], ["rm", "hourly"]]
+        caller += [["list"], ["runs", "list"], ["audit"], ["db", "check"]]
 
-        assert [run(roles.worker, *each).exit_code for each in asked] == [0] * len(asked)
+        assert [run(roles.worker, *each).exit_code for each in caller] == [0] * len(caller)
         assert "this user may do what a node does" in run(roles.worker, "doctor").output
 
     @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ class TestAViewer:
     def test_may_look_at_everything(self, roles: Roles):
         lived(roles)
 
-        asked = [["list"], ["show", "hourly"], ["runs", "list"], ["runs", "show", "1-0"]]
-        asked += [["runs", "logs", "1-0"], ["audit"], ["db", "check"]]
+        caller = [["list"], ["show", "hourly"], ["runs", "list"], ["runs", "show", "1-0"]]
+        caller += [["runs", "logs", "1-0"], ["audit"], ["db", "check"]]
 
-        assert [run(roles.viewer, *each).exit_code for each in asked] == [0] * len(asked)
+        assert [run(roles.viewer, *each).exit_code for each in caller] == [0] * len(caller)
         told = run(roles.viewer, "doctor")
         assert "this user may look, and change nothing" in told.output
         assert "may not" not in told.output
@@ -236,7 +236,7 @@ def lived(roles: Roles) -> None:
 def columns(roles: Roles) -> list[tuple[str, str]]:
     """Every table, and one column of each."""
 
-    async def asked() -> list[tuple[str, str]]:
+    async def caller() -> list[tuple[str, str]]:
         connection = await asyncpg.connect(server().url)
         rows = await connection.fetch(
             "select relname::text, attname::text from pg_class"
@@ -247,7 +247,7 @@ def columns(roles: Roles) -> list[tuple[str, str]]:
         await connection.close()
         return [tuple(row) for row in rows]
 
-    return asyncio.run(asked())
+    return asyncio.run(caller())
 
 
 def wait_for(done: Callable[[], bool]) -> None:

@@ -13,16 +13,16 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from crash.harness import House, wait_for
-from quarterjack.app import RealWorld
+from harness.crash.kills import House, wait_for
+from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A service that has run for a moment."""
-    house = House(tmp_path_factory.mktemp("house"))
-    house.declare(
+    service = House(tmp_path_factory.mktemp("house"))
+    service.declare(
         {
             "steady": {"every": "1s", "command": ["sh", "-c", "echo hello"], "name": "Greeting"},
             "failing": {
@@ -35,30 +35,30 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
             "nightly": {"cron": "0 3 * * *", "command": ["x"], "description": "a backup"},
         }
     )
-    process = house.up()
-    wait_for(lambda: house.succeeded() >= 2, 20, "it works")
-    wait_for(lambda: house.query("select 1 from runs where state = 'timed_out'"), 20, "a timeout")
-    wait_for(lambda: house.query("select 1 from attempts"), 20, "a retry")
-    wait_for(lambda: house.query("select 1 from passed"), 20, "a slot passed over")
-    house.stop(process)
-    yield house
-    house.end()
+    process = service.up()
+    wait_for(lambda: service.succeeded() >= 2, 20, "it works")
+    wait_for(lambda: service.query("select 1 from runs where state = 'timed_out'"), 20, "a timeout")
+    wait_for(lambda: service.query("select 1 from attempts"), 20, "a retry")
+    wait_for(lambda: service.query("select 1 from slots_not_run"), 20, "a slot passed over")
+    service.stop(process)
+    yield service
+    service.end()
 
 
-def run(house: House | None, *arguments: str) -> Result:
-    where = [] if house is None else ["--database", f"sqlite:///{house.database}"]
-    return CliRunner().invoke(commands, [*arguments, *where], obj=RealWorld())
+def run(service: House | None, *arguments: str) -> Result:
+    where = [] if service is None else ["--database", f"sqlite:///{service.database}"]
+    return CliRunner().invoke(commands, [*arguments, *where], obj=SystemRuntime())
 
 
-def as_json(house: House, *arguments: str) -> Any:
-    result = run(house, *arguments, "--json")
+def as_json(service: House, *arguments: str) -> Any:
+    result = run(service, *arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.output)
 
 
 class TestSchedules:
-    def test_are_listed(self, house: House):
-        result = run(house, "list")
+    def test_are_listed(self, service: House):
+        result = run(service, "list")
 
         assert result.exit_code == 0
         heading, first, *_ = result.output.splitlines()
@@ -66,9 +66,9 @@ class TestSchedules:
         assert first.split()[:3] == ["1", "steady", "active"]
         assert "every day at 03:00" in result.output
 
-    def test_are_shown_whole_by_id_key_or_name(self, house: House):
+    def test_are_shown_whole_by_id_key_or_name(self, service: House):
         by_id, by_key, by_name = (
-            as_json(house, "show", each) for each in ("1", "steady", "Greeting")
+            as_json(service, "show", each) for each in ("1", "steady", "Greeting")
         )
 
         assert by_id == by_key == by_name
@@ -79,8 +79,8 @@ class TestSchedules:
         assert by_id["last_run_at"] is not None
         assert by_id["policies"]["catch_up"] == "run_once"
 
-    def test_every_field_of_the_one_form_is_there(self, house: House):
-        shown = as_json(house, "show", "nightly")
+    def test_every_field_of_the_one_form_is_there(self, service: House):
+        shown = as_json(service, "show", "nightly")
         expected = [
             "id",
             "key",
@@ -142,23 +142,25 @@ class TestSchedules:
         assert (shown["cron_expr"], shown["schedule_type"]) == ("0 3 * * *", "cron")
         assert shown["description"] == "a backup"
 
-    def test_slots_that_did_not_run_are_shown_with_their_reason(self, house: House):
-        result = run(house, "show", "slow")
+    def test_slots_that_did_not_run_are_shown_with_their_reason(self, service: House):
+        result = run(service, "show", "slow")
 
         assert "slots that did not run" in result.output
         assert "an earlier run was still open" in result.output
-        assert as_json(house, "show", "slow")["passed"][0]["reason"] == "overlap"
+        assert as_json(service, "show", "slow")["slots_not_run"][0]["reason"] == "overlap"
 
-    def test_an_unknown_one_is_told(self, house: House):
+    def test_an_unknown_one_is_told(self, service: House):
         for which in ("nothing", "99", "9" * 30):
-            result = run(house, "show", which)
+            result = run(service, "show", which)
             assert result.exit_code == 1
             assert "there is no schedule" in result.output
             assert "`quarterjack list` shows all" in result.output
 
-    def test_a_specification_that_cannot_be_read_is_still_shown(self, house: House, tmp_path: Path):
+    def test_a_specification_that_cannot_be_read_is_still_shown(
+        self, service: House, tmp_path: Path
+    ):
         copy = House(tmp_path)
-        copy.database.write_bytes(house.database.read_bytes())
+        copy.database.write_bytes(service.database.read_bytes())
         apsw.Connection(str(copy.database)).execute(
             "update specifications set body = 'x' where schedule_id = 1"
         )
@@ -168,41 +170,41 @@ class TestSchedules:
 
 
 class TestRuns:
-    def test_are_listed_newest_first_of_one_schedule_or_of_all(self, house: House):
-        everything = as_json(house, "runs", "list", "--limit", "500")["items"]
-        steady = as_json(house, "runs", "list", "steady")["items"]
-        failed = as_json(house, "runs", "list", "--state", "timed_out")["items"]
+    def test_are_listed_newest_first_of_one_schedule_or_of_all(self, service: House):
+        everything = as_json(service, "runs", "list", "--limit", "500")["items"]
+        steady = as_json(service, "runs", "list", "steady")["items"]
+        failed = as_json(service, "runs", "list", "--state", "timed_out")["items"]
 
         assert [each["number"] for each in steady] == sorted(
             (each["number"] for each in steady), reverse=True
         )
         assert {each["schedule"] for each in everything} == {"steady", "failing", "slow"}
         assert {each["state"] for each in failed} == {"timed_out"}
-        assert "exit code 3" in run(house, "runs", "list", "failing").output
+        assert "exit code 3" in run(service, "runs", "list", "failing").output
 
     @pytest.mark.mission("P12")
-    def test_one_that_took_too_long_says_so(self, house: House):
-        run_id = as_json(house, "runs", "list", "--state", "timed_out")["items"][0]["id"]
+    def test_one_that_took_too_long_says_so(self, service: House):
+        run_id = as_json(service, "runs", "list", "--state", "timed_out")["items"][0]["id"]
 
-        shown = as_json(house, "runs", "show", run_id)
+        shown = as_json(service, "runs", "show", run_id)
 
         assert shown["error"] == "it took longer than its 1 s"
 
-    def test_one_is_shown_with_its_earlier_attempts(self, house: House):
-        shown = as_json(house, "runs", "show", "2-0")
+    def test_one_is_shown_with_its_earlier_attempts(self, service: House):
+        shown = as_json(service, "runs", "show", "2-0")
 
         assert shown["attempts"][0]["ending"] == "failed"
-        assert "earlier attempts" in run(house, "runs", "show", "2-0").output
+        assert "earlier attempts" in run(service, "runs", "show", "2-0").output
 
-    def test_what_one_put_out_is_printed_as_it_is(self, house: House):
-        assert run(house, "runs", "logs", "1-0").output == "hello\n"
-        assert as_json(house, "runs", "logs", "1-0", "--attempt", "1")["output"] == "hello\n"
-        assert "it has put out nothing" in run(house, "runs", "logs", "2-0").output
+    def test_what_one_put_out_is_printed_as_it_is(self, service: House):
+        assert run(service, "runs", "logs", "1-0").output == "hello\n"
+        assert as_json(service, "runs", "logs", "1-0", "--attempt", "1")["output"] == "hello\n"
+        assert "it has put out nothing" in run(service, "runs", "logs", "2-0").output
 
     @pytest.mark.parametrize("which", ["1-999", "x", "1", "1-", "-", "1-2-3"])
     @pytest.mark.parametrize("command", ["show", "logs"])
-    def test_an_unknown_one_is_told(self, house: House, command: str, which: str):
-        result = run(house, "runs", command, which)
+    def test_an_unknown_one_is_told(self, service: House, command: str, which: str):
+        result = run(service, "runs", command, which)
 
         assert isinstance(result.exception, SystemExit), "it is told, not raised"
         assert (result.exit_code, "there is no run" in result.output) == (1, True)
@@ -217,12 +219,12 @@ class TestBadLuck:
         assert list(tmp_path.iterdir()) == []
 
     def test_an_empty_store_says_so(self, tmp_path: Path):
-        house = House(tmp_path)
-        house.declare({})
-        house.stop(house.up())
+        service = House(tmp_path)
+        service.declare({})
+        service.stop(service.up())
 
-        assert run(house, "list").output == "there are no schedules\n"
-        assert run(house, "runs", "list").output == "there are no runs\n"
+        assert run(service, "list").output == "there are no schedules\n"
+        assert run(service, "runs", "list").output == "there are no runs\n"
 
     def test_an_unknown_command_is_wrong_usage(self):
         assert run(None, "nonsense").exit_code == 2
@@ -245,23 +247,23 @@ class TestBadLuck:
 
 class TestUp:
     def test_says_whether_it_lives_and_is_ready(self, tmp_path: Path):
-        house = House(tmp_path)
-        process = house.up()
+        service = House(tmp_path)
+        process = service.up()
         try:
-            assert house.asked("/healthz")[:2] == (200, {"status": "ok"})
-            assert house.asked("/readyz")[:2] == (200, {"status": "ok"})
-            assert house.asked("/other")[0] == 404
-            house.stop(process)
+            assert service.caller("/healthz")[:2] == (200, {"status": "ok"})
+            assert service.caller("/readyz")[:2] == (200, {"status": "ok"})
+            assert service.caller("/other")[0] == 404
+            service.stop(process)
         finally:
-            house.end()
+            service.end()
 
     def test_a_port_that_is_taken_changes_nothing(self, tmp_path: Path):
-        house = House(tmp_path)
-        process = house.up()
+        service = House(tmp_path)
+        process = service.up()
         try:
-            line = [line for line in house.log().splitlines() if " up " in line][-1]
+            line = [line for line in service.log().splitlines() if " up " in line][-1]
             port = line.rpartition(":")[2]
-            house.declare({})
+            service.declare({})
             second = subprocess.run(
                 [sys.executable, "-m", "quarterjack.app", "up", "quarterjack.yaml", "--port", port],
                 cwd=tmp_path,
@@ -272,13 +274,15 @@ class TestUp:
             )
             assert second.returncode == 1
             assert "cannot be listened on" in second.stderr
-            assert house.query("select count(*) from schedules where deleted_at is null") == [(4,)]
-            house.stop(process)
+            assert service.query("select count(*) from schedules where deleted_at is null") == [
+                (4,)
+            ]
+            service.stop(process)
         finally:
-            house.end()
+            service.end()
 
     def test_what_the_command_line_says_goes_before_the_file(self, tmp_path: Path):
-        class Caught(RealWorld):
+        class Caught(SystemRuntime):
             def up(self, *what: Any, **options: Any) -> None:
                 self.said = (*what, options)
 

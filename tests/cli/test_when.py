@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.times.at import us
 from quarterjack.cli import commands
-from times.at import us
 
 NEW_YORK = "America/New_York"
 

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from crash.harness import PLACES, House, is_alive, judge, killed_at, killed_at_random, wait_for
+from harness.crash.kills import (
+    PLACES,
+    House,
+    is_alive,
+    judge,
+    killed_at,
+    killed_at_random,
+    wait_for,
+)
 
 pytestmark = pytest.mark.unmeasured
 
@@ -34,15 +42,15 @@ FAULTS = {
     "settle_runs.committing": "F7",
     "settle_runs.committed": "F8",
     "notices.told": "F8",
-    "forget.written": "F9",
+    "prune.written": "F9",
 }
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[House]:
+    service = House(tmp_path)
+    yield service
+    service.end()
 
 
 def test_every_step_of_a_firing_has_a_place_to_die():
@@ -56,24 +64,24 @@ def test_every_step_of_a_firing_has_a_place_to_die():
     "place", [pytest.param(place, marks=pytest.mark.fault(FAULTS[place])) for place in PLACES]
 )
 @pytest.mark.mission("V3", "V10")
-def test_killed_there_no_slot_is_missed_doubled_or_early(house: House, place: str):
-    judged = killed_at(house, f"{place}:1")
+def test_killed_there_no_slot_is_missed_doubled_or_early(service: House, place: str):
+    judged = killed_at(service, f"{place}:1")
 
     assert judged["steady: succeeded"] >= 2
 
 
 @pytest.mark.fault("F8")
-def test_what_people_should_hear_of_is_told_after_the_crash(house: House):
-    killed_at(house, "settle_runs.committed:1", "notices.told:1")
+def test_what_people_should_hear_of_is_told_after_the_crash(service: House):
+    killed_at(service, "settle_runs.committed:1", "notices.told:1")
 
-    assert house.query("select count(*) from outbox where sent_at is null") == [(0,)]
-    told = [line for line in house.log().splitlines() if " notice=1 " in line]
+    assert service.query("select count(*) from outbox where sent_at is null") == [(0,)]
+    told = [line for line in service.log().splitlines() if " notice=1 " in line]
     assert len(told) >= 2, "it was told before the second crash, and again after it"
 
 
 @pytest.mark.fault("F10")
-def test_killed_again_and_again_at_random_it_loses_and_doubles_nothing(house: House):
-    judged = killed_at_random(house, kills=6, seed=7)
+def test_killed_again_and_again_at_random_it_loses_and_doubles_nothing(service: House):
+    judged = killed_at_random(service, kills=6, seed=7)
 
     assert judged["steady: succeeded"] > 5
 
@@ -81,7 +89,7 @@ def test_killed_again_and_again_at_random_it_loses_and_doubles_nothing(house: Ho
 @pytest.fixture
 def lonely(tmp_path: Path) -> Iterator[House]:
     """One schedule whose work lasts long, and has children that try to get away."""
-    house = House(tmp_path)
+    service = House(tmp_path)
     script = (
         "import os, sys, time;"
         "os.fork() or (os.setsid(), os.fork() and os._exit(0));"
@@ -90,13 +98,13 @@ def lonely(tmp_path: Path) -> Iterator[House]:
     )
     pids = tmp_path / "pids"
     command = ["python3", "-c", script, str(pids)]
-    house.declare({"long": {"every": "1s", "command": command, "if_running": "skip"}})
-    yield house
-    house.end()
+    service.declare({"long": {"every": "1s", "command": command, "if_running": "skip"}})
+    yield service
+    service.end()
 
 
-def written_pids(house: House, count: int) -> list[int]:
-    file = house.folder / "pids"
+def written_pids(service: House, count: int) -> list[int]:
+    file = service.folder / "pids"
 
     def found() -> list[int]:
         pids = [int(line) for line in file.read_text().split()] if file.exists() else []
@@ -192,78 +200,80 @@ class TestDescendants:
 
 @pytest.mark.fault("F14")
 @pytest.mark.mission("H10")
-def test_restarted_again_and_again_under_load_nothing_fails_by_it(house: House):
+def test_restarted_again_and_again_under_load_nothing_fails_by_it(service: House):
     for _ in range(3):
-        process = house.start()
-        before = house.succeeded("slow")
-        wait_for(lambda before=before: house.succeeded("slow") > before, 20, "it works")  # type: ignore[misc]
-        house.stop(process)
-    process = house.up()
-    wait_for(house.has_caught_up, 20, "it catches up")
-    house.stop(process)
+        process = service.start()
+        before = service.succeeded("slow")
+        wait_for(lambda before=before: service.succeeded("slow") > before, 20, "it works")  # type: ignore[misc]
+        service.stop(process)
+    process = service.up()
+    wait_for(service.has_caught_up, 20, "it catches up")
+    service.stop(process)
 
-    judged = judge(house)
+    judged = judge(service)
 
     assert not [what for what in judged if "lost" in what]
-    assert house.query(
+    assert service.query(
         "select count(*) from attempts where ending = 'lost' and handed_back = 0"
     ) == [(0,)]
 
 
 @pytest.mark.fault("F11")
 def test_a_worker_that_was_stopped_past_its_lease_is_fenced(tmp_path: Path):
-    house = House(tmp_path)
+    service = House(tmp_path)
     try:
-        house.declare({"slow": {"every": "1h", "command": house.work(4), "first_run": "now"}})
-        first = house.start()
-        (begun,) = wait_for(house.lines, 20, "the work has started")
-        second = house.start()
-        wait_for(lambda: house.log().count(" up ") == 2, 20, "both are up")
-        house.freeze(first)
-        wait_for(lambda: len([n for n in house.lines() if n.what == "start"]) == 2, 20, "rescued")
+        service.declare({"slow": {"every": "1h", "command": service.work(4), "first_run": "now"}})
+        first = service.start()
+        (begun,) = wait_for(service.lines, 20, "the work has started")
+        second = service.start()
+        wait_for(lambda: service.log().count(" up ") == 2, 20, "both are up")
+        service.freeze(first)
+        wait_for(lambda: len([n for n in service.lines() if n.what == "start"]) == 2, 20, "rescued")
 
         first.send_signal(signal.SIGCONT)
         wait_for(lambda: not is_alive(begun.pid), 5, "the first attempt is stopped")
 
         done = "select attempt, state, worker from runs where finished_at is not null"
-        ((attempt, state, worker),) = wait_for(lambda: house.query(done), 20, "it ends")
+        ((attempt, state, worker),) = wait_for(lambda: service.query(done), 20, "it ends")
         assert (attempt, state) == (2, "succeeded")
         assert f"-{second.pid}-" in worker
-        assert "lease lost, stopped run=1-0" in house.log()
-        house.stop(first)
-        house.stop(second)
+        assert "lease lost, stopped run=1-0" in service.log()
+        service.stop(first)
+        service.stop(second)
     finally:
-        house.end()
+        service.end()
 
 
 @pytest.mark.fault("F12")
 @pytest.mark.mission("D1")
-def test_two_processes_on_one_database_never_double_a_slot(house: House):
+def test_two_processes_on_one_database_never_double_a_slot(service: House):
     """One is stopped across several slots while the other works, and goes on."""
-    both = [house.start(), house.start()]
-    wait_for(lambda: house.succeeded() >= 1, 20, "they work")
-    house.freeze(both[0])
-    before = house.succeeded()
-    wait_for(lambda: house.succeeded() >= before + 2, 30, "the other goes on")
+    both = [service.start(), service.start()]
+    wait_for(lambda: service.succeeded() >= 1, 20, "they work")
+    service.freeze(both[0])
+    before = service.succeeded()
+    wait_for(lambda: service.succeeded() >= before + 2, 30, "the other goes on")
     both[0].send_signal(signal.SIGCONT)
-    wait_for(lambda: house.succeeded() >= before + 3, 30, "both go on")
-    wait_for(house.has_caught_up, 20, "they catch up")
+    wait_for(lambda: service.succeeded() >= before + 3, 30, "both go on")
+    wait_for(service.has_caught_up, 20, "they catch up")
     for process in both:
-        house.stop(process)
+        service.stop(process)
 
-    assert judge(house)["steady: succeeded"] >= 4
+    assert judge(service)["steady: succeeded"] >= 4
 
 
 @pytest.mark.mission("D8")
-def test_cancel_really_stops_the_process_and_then_runs(house: House):
-    house.declare({"slow": {"every": "2s", "command": house.work(30), "if_running": "cancel"}})
-    process = house.up()
-    starts = wait_for(lambda: len(house.lines()) >= 2 and house.lines(), 20, "the second has begun")
+def test_cancel_really_stops_the_process_and_then_runs(service: House):
+    service.declare({"slow": {"every": "2s", "command": service.work(30), "if_running": "cancel"}})
+    process = service.up()
+    starts = wait_for(
+        lambda: len(service.lines()) >= 2 and service.lines(), 20, "the second has begun"
+    )
 
     first, second = starts[:2]
     assert wait_for(lambda: not is_alive(first.pid), 5, "the first is stopped")
     assert (first.run, second.run, second.attempt) == ("1-0", "1-1", 1)
-    assert house.query("select state, reason from runs where number = 0") == [
+    assert service.query("select state, reason from runs where number = 0") == [
         ("cancelled", "replaced")
     ]
     process.kill()
@@ -295,9 +305,9 @@ from quarterjack.clock import SystemClock
 from quarterjack.engine.node import Manner, Node
 from quarterjack.engine.worker import Seats
 from quarterjack.rules import Limits, create, read_specification
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.values import NewSchedule
+from quarterjack.store.sqlite.store import SqliteStore
+from quarterjack.store.sqlite.file import open_database
+from quarterjack.store.types import NewSchedule
 from quarterjack.targets.task import TaskTarget, current_call
 
 path, clock = Path(sys.argv[1]), SystemClock()

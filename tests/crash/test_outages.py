@@ -17,29 +17,29 @@ from typing import Any
 import asyncpg
 import pytest
 
-from crash.harness import wait_for
-from crash.many import ManyNodes, wait_for_more
-from crash.proxy import Proxy
+from harness.crash.kills import wait_for
+from harness.crash.many_nodes import ManyNodes, wait_for_more
+from harness.crash.proxy import Proxy
+from harness.store.server import NOBODY, Server, free_port
 from quarterjack.times.instants import SECOND
-from store.server import NOBODY, Server, free_port
 
 pytestmark = pytest.mark.unmeasured
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[ManyNodes]:
-    house = ManyNodes(tmp_path)
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[ManyNodes]:
+    service = ManyNodes(tmp_path)
+    yield service
+    service.end()
 
 
 @pytest.fixture
-def proxy(house: ManyNodes) -> Iterator[Proxy]:
+def proxy(service: ManyNodes) -> Iterator[Proxy]:
     """Between the nodes of the house and the server."""
-    proxy = Proxy(house.server.port)
-    house.reach(proxy.port)
+    proxy = Proxy(service.server.port)
+    service.reach(proxy.port)
     yield proxy
-    house.end()
+    service.end()
     proxy.close()
 
 
@@ -47,30 +47,30 @@ def proxy(house: ManyNodes) -> Iterator[Proxy]:
 def own(tmp_path: Path) -> Iterator[ManyNodes]:
     """On a server of its own, that may be stopped, and has no connection to spare."""
     server = Server(max_connections="20", superuser_reserved_connections="0")
-    house = ManyNodes(tmp_path, on=server)
-    yield house
-    house.end()
+    service = ManyNodes(tmp_path, on=server)
+    yield service
+    service.end()
     server.close()
 
 
-def all_alive(house: ManyNodes) -> bool:
-    return len(house.alive()) == len(house.processes)
+def all_alive(service: ManyNodes) -> bool:
+    return len(service.alive()) == len(service.processes)
 
 
 @pytest.mark.fault("F18", "F19")
-def test_commits_that_were_sent_and_never_answered_are_done_once(house: ManyNodes, proxy: Proxy):
+def test_commits_that_were_sent_and_never_answered_are_done_once(service: ManyNodes, proxy: Proxy):
     for _ in range(3):
-        house.up()
+        service.up()
     for number in range(1, 7):
         proxy.cuts_commits = 4
         wait_for(lambda: proxy.cuts_commits == 0, 20, f"{4 * number} are cut off")
-        wait_for_more(house, 1)
+        wait_for_more(service, 1)
 
-    judged = house.finish()
+    judged = service.finish()
 
     assert proxy.was_cut >= 20
     assert judged["steady: succeeded"] >= 5
-    assert all(process.returncode == 0 for process in house.processes)
+    assert all(process.returncode == 0 for process in service.processes)
 
 
 @pytest.mark.fault("F16")
@@ -99,13 +99,13 @@ def test_a_server_that_is_restarted_under_load_costs_no_attempt(
 
 @pytest.mark.fault("F20", "F65")
 def test_a_network_that_stutters_swallows_and_throws_out_leaves_nothing_stuck(
-    house: ManyNodes, proxy: Proxy
+    service: ManyNodes, proxy: Proxy
 ):
     """One node reaches the server directly, two through a network that breaks in every way."""
     for _ in range(2):
-        house.up()
-    house.reach(house.server.port)
-    house.up()
+        service.up()
+    service.reach(service.server.port)
+    service.up()
     for harm in ("delay", "swallow", "refuse", "throw out", "swallow"):
         if harm == "delay":
             proxy.delay_seconds = 0.3
@@ -114,54 +114,56 @@ def test_a_network_that_stutters_swallows_and_throws_out_leaves_nothing_stuck(
             proxy.refuse()
         if harm == "throw out":
             proxy.throw_out()
-        wait_for_more(house, 3)
+        wait_for_more(service, 3)
         proxy.heal()
-        wait_for_more(house, 1)
+        wait_for_more(service, 1)
 
-    judged = house.finish()
+    judged = service.finish()
 
     assert judged["steady: succeeded"] >= 15
 
 
 @pytest.mark.fault("F20")
-def test_a_slow_database_loses_no_lease(house: ManyNodes, proxy: Proxy):
+def test_a_slow_database_loses_no_lease(service: ManyNodes, proxy: Proxy):
     """Every statement takes 2 s more than it should. What is left of the lease is asked of the
     database by another way, for he who would take the run is as slow."""
-    once = {"after": "2s", "command": house.work(20)}
-    house.declare({"long": once}, lease="10s")
-    house.up()
-    house.up()
-    wait_for(house.lines, 20, "it starts")
+    once = {"after": "2s", "command": service.work(20)}
+    service.declare({"long": once}, lease="10s")
+    service.up()
+    service.up()
+    wait_for(service.lines, 20, "it starts")
     proxy.delay_seconds = 1  # there, and back
     left: list[int] = []
 
     def has_ended() -> bool:
-        asked = "select lease_until - (extract(epoch from clock_timestamp()) * 1e6)::bigint"
-        left.extend(each for (each,) in house.query(f"{asked} from runs where state = 'running'"))
-        return len(house.lines()) == 2
+        caller = "select lease_until - (extract(epoch from clock_timestamp()) * 1e6)::bigint"
+        left.extend(
+            each for (each,) in service.query(f"{caller} from runs where state = 'running'")
+        )
+        return len(service.lines()) == 2
 
     wait_for(has_ended, 40, "it ends")
     proxy.heal()
-    wait_for(lambda: house.succeeded("long") == 1, 30, "and is settled")
+    wait_for(lambda: service.succeeded("long") == 1, 30, "and is settled")
 
-    assert [(line.what, line.attempt) for line in house.lines()] == [("start", 1), ("end", 1)]
+    assert [(line.what, line.attempt) for line in service.lines()] == [("start", 1), ("end", 1)]
     assert min(left) > 0
 
 
 @pytest.mark.mission("H1")
 @pytest.mark.fault("F24")
-def test_without_any_hint_the_look_of_every_five_seconds_suffices(house: ManyNodes, proxy: Proxy):
+def test_without_any_hint_the_look_of_every_five_seconds_suffices(service: ManyNodes, proxy: Proxy):
     """What is told goes to a channel to which nobody listens."""
-    steady = {"every": "1s", "command": house.work(0), "if_running": "allow"}
-    house.declare({"steady": steady | {"catch_up": "run_all"}})
-    told = f"notify quarterjack_{house.schema}".encode()
+    steady = {"every": "1s", "command": service.work(0), "if_running": "allow"}
+    service.declare({"steady": steady | {"catch_up": "run_all"}})
+    told = f"notify quarterjack_{service.schema}".encode()
     proxy.rewrites[told] = told[:-1] + (b"0" if told[-1:] != b"0" else b"1")
-    house.up("scheduler")
-    house.up("worker")
-    wait_for(lambda: house.succeeded() >= 8, 40, "it works")
+    service.up("scheduler")
+    service.up("worker")
+    wait_for(lambda: service.succeeded() >= 8, 40, "it works")
 
-    judged = house.finish()
-    starts = [line for line in house.lines() if line.what == "start" and line.key == "steady"]
+    judged = service.finish()
+    starts = [line for line in service.lines() if line.what == "start" and line.key == "steady"]
 
     assert judged["steady: succeeded"] >= 8
     assert max(line.wall - line.slot for line in starts) < 8 * SECOND
@@ -201,31 +203,31 @@ def test_a_server_without_a_free_connection_is_waited_for(own: ManyNodes):
 
 
 @pytest.mark.fault("F23")
-def test_a_stranger_who_leaves_a_transaction_open_delays_nobody(house: ManyNodes):
+def test_a_stranger_who_leaves_a_transaction_open_delays_nobody(service: ManyNodes):
     """No dead row can be cleared away meanwhile. What it costs is compared with what it was before,
     for a machine may be slow."""
 
     async def idle() -> Any:
-        connection = await asyncpg.connect(house.server.url)
+        connection = await asyncpg.connect(service.server.url)
         await connection.execute("begin isolation level repeatable read")
         await connection.fetchval("select txid_current()")
         return connection
 
     for _ in range(3):
-        house.up()
-    wait_for_more(house, 8)
+        service.up()
+    wait_for_more(service, 8)
     loop = asyncio.new_event_loop()
     stranger = loop.run_until_complete(idle())
     came_at = time.time_ns() // 1000
     try:
-        wait_for_more(house, 8)
-        judged = house.finish()
+        wait_for_more(service, 8)
+        judged = service.finish()
     finally:
         loop.run_until_complete(stranger.close())
         loop.close()
 
     assert judged["steady: succeeded"] >= 16
-    starts = [line for line in house.lines() if line.what == "start" and line.key == "steady"]
+    starts = [line for line in service.lines() if line.what == "start" and line.key == "steady"]
     before = median(line.wall - line.slot for line in starts if line.slot < came_at)
     after = median(line.wall - line.slot for line in starts if line.slot >= came_at)
     assert after < 3 * before + SECOND
@@ -269,15 +271,15 @@ def test_a_failover_that_loses_the_last_transactions_plans_them_again(own: ManyN
 
 
 @pytest.mark.fault("F24")
-def test_behind_pgbouncer_in_transaction_mode_it_works_without_hints(house: ManyNodes):
+def test_behind_pgbouncer_in_transaction_mode_it_works_without_hints(service: ManyNodes):
     if (program := shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")) is None:
         pytest.skip("PGBOUNCER IS NOT INSTALLED: what happens behind it is NOT TESTED")
     port = free_port()
-    pooling = house.server.folder / f"pooling-{port}"
+    pooling = service.server.folder / f"pooling-{port}"
     pooling.mkdir()
     (pooling / "users.txt").write_text('"app" ""\n')
     (pooling / "pgbouncer.ini").write_text(
-        f"[databases]\n* = host=127.0.0.1 port={house.server.port}\n"
+        f"[databases]\n* = host=127.0.0.1 port={service.server.port}\n"
         f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
         "auth_type = trust\npool_mode = transaction\ndefault_pool_size = 3\n"
         f"auth_file = {pooling / 'users.txt'}\nmax_client_conn = 100\n"
@@ -288,15 +290,15 @@ def test_behind_pgbouncer_in_transaction_mode_it_works_without_hints(house: Many
         [program, "-q", str(pooling / "pgbouncer.ini")], stderr=subprocess.DEVNULL, **who
     )
     try:
-        house.reach(port)
+        service.reach(port)
         for _ in range(3):
-            house.up()
-        wait_for(lambda: house.succeeded() >= 6, 40, "it works")
+            service.up()
+        wait_for(lambda: service.succeeded() >= 6, 40, "it works")
         listening = "select count(*) from pg_stat_activity where query like 'LISTEN%'"
-        listeners = house.query(listening)
-        judged = house.finish()
+        listeners = service.query(listening)
+        judged = service.finish()
     finally:
-        house.end()
+        service.end()
         pooler.terminate()
         pooler.wait(10)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from cli.desk import Desk
-from crash.harness import House, wait_for
-from quarterjack.app import RealWorld
+from harness.cli.desk import Desk
+from harness.crash.kills import House, wait_for
+from quarterjack.app import SystemRuntime
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND, to_text
 
 pytestmark = pytest.mark.unmeasured
@@ -26,11 +26,11 @@ killed."""
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    house.declare({})
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[House]:
+    service = House(tmp_path)
+    service.declare({})
+    yield service
+    service.end()
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
@@ -39,113 +39,113 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def come_due_while_it_is_down(
-    house: House, schedules: Callable[[int], list[dict[str, Any]]], lasting: int
+    service: House, schedules: Callable[[int], list[dict[str, Any]]], lasting: int
 ) -> int:
     """Schedules are added to a service that is killed before the first of them comes due, and is
     down until all that is named by `lasting` is overdue; when the first came due."""
-    process = house.up()
-    first = RealWorld().now() + BEFORE_THE_FIRST
-    add(house, schedules(first))
+    process = service.up()
+    first = SystemRuntime().now() + BEFORE_THE_FIRST
+    add(service, schedules(first))
     kill(process)
-    assert house.query("select count(*) from runs") == [(0,)], "it was killed before that"
-    wait_for(lambda: RealWorld().now() > first + lasting, 20, "all of them are overdue")
+    assert service.query("select count(*) from runs") == [(0,)], "it was killed before that"
+    wait_for(lambda: SystemRuntime().now() > first + lasting, 20, "all of them are overdue")
     return first
 
 
-def add(house: House, schedules: list[dict[str, Any]]) -> None:
+def add(service: House, schedules: list[dict[str, Any]]) -> None:
     lines = "\n".join(json.dumps(each) for each in schedules)
-    Desk(house.folder).said("add", "--from", "-", given=lines)
+    Desk(service.folder).said("add", "--from", "-", given=lines)
 
 
-def show(house: House, which: str) -> Any:
-    return Desk(house.folder).json("show", which)
+def show(service: House, which: str) -> Any:
+    return Desk(service.folder).json("show", which)
 
 
-def runs(house: House, fields: str, grouped: str = "") -> list[tuple[Any, ...]]:
+def runs(service: House, fields: str, grouped: str = "") -> list[tuple[Any, ...]]:
     tables = "runs join schedules on id = schedule_id"
-    return house.query(f"select {fields} from {tables} {grouped} order by 1, 2")
+    return service.query(f"select {fields} from {tables} {grouped} order by 1, 2")
 
 
-def succeeded(house: House) -> int:
-    ((count,),) = house.query("select count(*) from runs where state = 'succeeded'")
+def succeeded(service: House) -> int:
+    ((count,),) = service.query("select count(*) from runs where state = 'succeeded'")
     return int(count)
 
 
-def slots_not_run(house: House) -> list[tuple[Any, ...]]:
-    return house.query(
-        "select key, sum(count), reason from passed join schedules on id = schedule_id"
+def slots_not_run(service: House) -> list[tuple[Any, ...]]:
+    return service.query(
+        "select key, sum(count), reason from slots_not_run join schedules on id = schedule_id"
         " group by key, reason order by key, reason"
     )
 
 
 @pytest.mark.mission("E6", "E8")
-def test_of_eight_agents_that_came_due_while_it_was_down_five_run_5_seconds_apart(house: House):
+def test_of_eight_agents_that_came_due_while_it_was_down_five_run_5_seconds_apart(service: House):
     def agents(first: int) -> list[dict[str, Any]]:
         return [
-            {"key": f"agent {n}", "preset": "agent", "every": "1h", "command": house.work(0)}
+            {"key": f"agent {n}", "preset": "agent", "every": "1h", "command": service.work(0)}
             | {"start_at": to_text(first + n * 10 * MILLISECOND)}
             for n in range(8, 0, -1)
         ]
 
-    first = come_due_while_it_is_down(house, agents, 80 * MILLISECOND)
-    process = house.up()
-    wait_for(lambda: succeeded(house) == 2, 30, "the second has run")
+    first = come_due_while_it_is_down(service, agents, 80 * MILLISECOND)
+    process = service.up()
+    wait_for(lambda: succeeded(service) == 2, 30, "the second has run")
 
-    planned = runs(house, "ready_at, key")
+    planned = runs(service, "ready_at, key")
     assert [key for _, key in planned] == [f"agent {n}" for n in range(1, 6)], "oldest first"
     assert [after - before for (before, _), (after, _) in pairwise(planned)] == [5 * SECOND] * 4
-    started = {line.key: line.wall for line in house.lines() if line.what == "start"}
+    started = {line.key: line.wall for line in service.lines() if line.what == "start"}
     assert started.keys() == {"agent 1", "agent 2"}
     assert all(started[key] >= ready for ready, key in planned[:2]), "none before its turn"
-    assert slots_not_run(house) == [(f"agent {n}", 1, "outage_limit") for n in (6, 7, 8)]
-    following = dict(house.query("select key, next_slot from schedules"))
+    assert slots_not_run(service) == [(f"agent {n}", 1, "outage_limit") for n in (6, 7, 8)]
+    following = dict(service.query("select key, next_slot from schedules"))
     assert following == {f"agent {n}": first + n * 10 * MILLISECOND + HOUR for n in range(1, 9)}
-    shown = show(house, "agent 8")
-    assert shown["passed"][0]["reason"] == "outage_limit"
+    shown = show(service, "agent 8")
+    assert shown["slots_not_run"][0]["reason"] == "outage_limit"
     assert shown["next_run_at"] == to_text(following["agent 8"])
 
     kill(process)
-    house.up()
+    service.up()
 
-    assert runs(house, "ready_at, key") == planned, "and so it stays when it is started again"
+    assert runs(service, "ready_at, key") == planned, "and so it stays when it is started again"
 
 
 @pytest.mark.mission("E6", "E8", "D12")
-def test_of_eight_one_shots_of_agents_that_came_due_while_it_was_down_none_is_lost(house: House):
+def test_of_eight_one_shots_of_agents_that_came_due_while_it_was_down_none_is_lost(service: House):
     def one_shots(first: int) -> list[dict[str, Any]]:
         return [
-            {"key": f"agent {n}", "preset": "agent", "command": house.work(0)}
+            {"key": f"agent {n}", "preset": "agent", "command": service.work(0)}
             | {"at": to_text(first + n * 10 * MILLISECOND)}
             for n in range(8, 0, -1)
         ]
 
-    come_due_while_it_is_down(house, one_shots, 80 * MILLISECOND)
-    process = house.up()
-    wait_for(lambda: succeeded(house) == 1, 20, "the first has run")
-    planned = runs(house, "ready_at, key")
+    come_due_while_it_is_down(service, one_shots, 80 * MILLISECOND)
+    process = service.up()
+    wait_for(lambda: succeeded(service) == 1, 20, "the first has run")
+    planned = runs(service, "ready_at, key")
     kill(process)
-    house.up()
+    service.up()
 
     assert [key for _, key in planned] == [f"agent {n}" for n in range(1, 9)], "oldest first"
     assert [after - before for (before, _), (after, _) in pairwise(planned)] == [5 * SECOND] * 7
-    assert runs(house, "ready_at, key") == planned, "those that wait keep their turn"
-    assert slots_not_run(house) == []
+    assert runs(service, "ready_at, key") == planned, "those that wait keep their turn"
+    assert slots_not_run(service) == []
 
 
 @pytest.mark.mission("E6", "E7", "E8")
-def test_an_agent_with_ten_errors_is_paused_and_a_start_does_not_dispatch_it(house: House):
-    process = house.up()
+def test_an_agent_with_ten_errors_is_paused_and_a_start_does_not_dispatch_it(service: House):
+    process = service.up()
     failing = ["sh", "-c", "exit 3"]
-    add(house, [{"key": "failing", "preset": "agent", "every": "100ms", "command": failing}])
-    wait_for(lambda: show(house, "failing")["status"] == "paused", 30, "it pauses itself")
-    before = show(house, "failing")
+    add(service, [{"key": "failing", "preset": "agent", "every": "100ms", "command": failing}])
+    wait_for(lambda: show(service, "failing")["status"] == "paused", 30, "it pauses itself")
+    before = show(service, "failing")
     kill(process)
-    add(house, [{"key": "once", "at": to_text(RealWorld().now()), "command": ["true"]}])
+    add(service, [{"key": "once", "at": to_text(SystemRuntime().now()), "command": ["true"]}])
 
-    house.up()
-    wait_for(lambda: succeeded(house) == 1, 20, "what came due later has run")
+    service.up()
+    wait_for(lambda: succeeded(service) == 1, 20, "what came due later has run")
 
-    assert show(house, "failing") == before, "nothing was planned, and nothing ran"
+    assert show(service, "failing") == before, "nothing was planned, and nothing ran"
     assert (before["status_reason"], before["paused_by"]) == ("consecutive_errors", "quarterjack")
     assert (before["enabled"], before["next_run_at"]) == (False, None)
     assert (before["consecutive_errors"], before["error_count"], before["planned_count"]) == (
@@ -156,7 +156,7 @@ def test_an_agent_with_ten_errors_is_paused_and_a_start_does_not_dispatch_it(hou
 @pytest.mark.mission("D7", "E6")
 @pytest.mark.fault("F1", "F2")
 def test_each_policy_of_catch_up_decides_once_about_what_came_due_however_often_it_is_started(
-    house: House,
+    service: House,
 ):
     policies = {
         "skip": {"catch_up": "skip"},
@@ -172,85 +172,85 @@ def test_each_policy_of_catch_up_decides_once_about_what_came_due_however_often_
             "end_at": to_text(first + 600 * MILLISECOND),
         }
         return [
-            {"key": key, "command": house.work(0), **when, **policy}
+            {"key": key, "command": service.work(0), **when, **policy}
             for key, policy in policies.items()
         ]
 
-    first = come_due_while_it_is_down(house, four_slots, 600 * MILLISECOND)
+    first = come_due_while_it_is_down(service, four_slots, 600 * MILLISECOND)
     for place in ("plan_due.committing:1", "plan_due.committed:1"):
-        assert house.start(place).wait(30) == -signal.SIGKILL, house.log()[-2000:]
+        assert service.start(place).wait(30) == -signal.SIGKILL, service.log()[-2000:]
     for _ in range(2):
-        process = house.up()
-        wait_for(house.has_caught_up, 30, "what is to run has run")
+        process = service.up()
+        wait_for(service.has_caught_up, 30, "what is to run has run")
         kill(process)
 
-    ran = [(key, (slot - first) // MILLISECOND) for key, slot in runs(house, "key, slot")]
+    ran = [(key, (slot - first) // MILLISECOND) for key, slot in runs(service, "key, slot")]
     assert ran == [
         *[("bounded", 400), ("bounded", 600)],
         *[("run_all", 0), ("run_all", 200), ("run_all", 400), ("run_all", 600)],
         ("run_once", 600),
     ]
-    assert slots_not_run(house) == [
+    assert slots_not_run(service) == [
         ("bounded", 2, "max_catch_up_runs"),
         ("run_once", 3, "coalesced"),
         ("skip", 4, "outage"),
     ]
-    started = [line.run for line in house.lines() if line.what == "start"]
+    started = [line.run for line in service.lines() if line.what == "start"]
     assert len(started) == len(set(started)) == 7, "each once"
 
 
 @pytest.mark.mission("D7", "E6")
-def test_what_is_edited_while_it_is_down_was_missed_all_the_same(house: House):
+def test_what_is_edited_while_it_is_down_was_missed_all_the_same(service: House):
     """An edit first decides about what came due under the old definition."""
 
     def schedules(first: int) -> list[dict[str, Any]]:
-        when = {"every": "1h", "start_at": to_text(first), "command": house.work(0)}
+        when = {"every": "1h", "start_at": to_text(first), "command": service.work(0)}
         agents = [{"key": f"agent {n}", "preset": "agent", **when} for n in range(1, 9)]
         return [*agents, {"key": "skip", "catch_up": "skip", **when}]
 
-    come_due_while_it_is_down(house, schedules, 0)
+    come_due_while_it_is_down(service, schedules, 0)
     for which in ("skip", *(f"agent {n}" for n in range(1, 9))):
-        Desk(house.folder).said("edit", which, "--name", "edited")
-    house.up()
+        Desk(service.folder).said("edit", which, "--name", "edited")
+    service.up()
 
-    planned = runs(house, "ready_at, key")
+    planned = runs(service, "ready_at, key")
     assert [key for _, key in planned] == [f"agent {n}" for n in range(1, 6)]
     assert [after - before for (before, _), (after, _) in pairwise(planned)] == [5 * SECOND] * 4
-    assert slots_not_run(house) == [
+    assert slots_not_run(service) == [
         *((f"agent {n}", 1, "outage_limit") for n in (6, 7, 8)),
         ("skip", 1, "outage"),
     ]
 
 
 @pytest.mark.mission("D7")
-def test_skip_goes_on_with_the_first_slot_after_the_start(house: House):
+def test_skip_goes_on_with_the_first_slot_after_the_start(service: House):
     interval = 200 * MILLISECOND
 
     def endless(first: int) -> list[dict[str, Any]]:
         when = {"every": "200ms", "start_at": to_text(first)}
-        return [{"key": "skip", "catch_up": "skip", "command": house.work(0), **when}]
+        return [{"key": "skip", "catch_up": "skip", "command": service.work(0), **when}]
 
-    first = come_due_while_it_is_down(house, endless, 500 * MILLISECOND)
-    process = house.up()
-    ((outage,),) = house.query("select outage from planning")
-    wait_for(lambda: succeeded(house) >= 2, 30, "it goes on")
-    house.stop(process)
+    first = come_due_while_it_is_down(service, endless, 500 * MILLISECOND)
+    process = service.up()
+    ((outage,),) = service.query("select outage from planner_state")
+    wait_for(lambda: succeeded(service) >= 2, 30, "it goes on")
+    service.stop(process)
 
     _, ended_at, *_ = json.loads(outage)
     missed = -((first - ended_at) // interval)
-    not_run = {reason: count for _, count, reason in slots_not_run(house)}
+    not_run = {reason: count for _, count, reason in slots_not_run(service)}
     assert not_run["outage"] == missed >= 3
-    ran = [slot for slot, _ in runs(house, "slot, key")]
+    ran = [slot for slot, _ in runs(service, "slot, key")]
     assert ran[0] >= first + missed * interval
-    ((decided,),) = house.query(f"select (cursor - {first}) / {interval} + 1 from schedules")
+    ((decided,),) = service.query(f"select (cursor - {first}) / {interval} + 1 from schedules")
     assert len(set(ran)) + sum(not_run.values()) == decided, "each slot ran, or has its reason"
 
 
 @pytest.mark.mission("P6", "P7", "P9")
-def test_what_becomes_of_workflows_is_counted_over_a_crash(house: House):
+def test_what_becomes_of_workflows_is_counted_over_a_crash(service: House):
     """One fails for the third time at that moment: an attempt that is lost is no failure."""
-    process = house.up()
-    notes = house.folder / "notes"
+    process = service.up()
+    notes = service.folder / "notes"
     note = f'echo "$QUARTERJACK_RUN_ID $QUARTERJACK_REPEAT" >> {notes}; '
     third = f'test "$(grep -c "^$QUARTERJACK_RUN_ID " {notes})" -ge 3'
     fail = ["sh", "-c", "exit 3"]
@@ -264,20 +264,20 @@ def test_what_becomes_of_workflows_is_counted_over_a_crash(house: House):
         "fails and has no retries": {"command": fail, "max_retries": 0},
     }
     common = {"preset": "pipelit", "every": "100ms"}
-    add(house, [{"key": key, **common, **fields} for key, fields in workflows.items()])
+    add(service, [{"key": key, **common, **fields} for key, fields in workflows.items()])
     third_runs = "select 1 from runs where schedule_id = 3 and failures = 2 and state = 'running'"
-    wait_for(lambda: house.query(third_runs), 20, "it has failed twice")
+    wait_for(lambda: service.query(third_runs), 20, "it has failed twice")
     kill(process)
-    house.up()
+    service.up()
 
     def shown() -> list[dict[str, Any]]:
-        return [show(house, key) for key in workflows]
+        return [show(service, key) for key in workflows]
 
     wait_for(lambda: "active" not in {each["status"] for each in shown()}, 40, "all have ended")
 
     names = ("status", "run_count", "current_repeat", "error_count", "current_retry", "last_error")
     succeeds, third_time, fails, at_once = [[each[name] for name in names] for each in shown()]
-    failures = dict(runs(house, "key, sum(failures)", "group by key"))
+    failures = dict(runs(service, "key, sum(failures)", "group by key"))
     assert succeeds == ["done", 3, 3, 0, 0, ""]
     assert third_time[:3] == ["done", 2, 2]
     assert third_time[3:5] == [failures["succeeds at the third attempt"], 0], "retries are reset"
@@ -286,17 +286,17 @@ def test_what_becomes_of_workflows_is_counted_over_a_crash(house: House):
     assert [each["planned_count"] for each in shown()] == [3, 2, 1, 1]
     repeats = dict(line.split() for line in notes.read_text().splitlines())
     assert repeats == {"2-0": "0", "2-1": "1"}
-    waited = zip(backoffs(house, schedule_id=3), [100, 200, 400], strict=True)
+    waited = zip(backoffs(service, schedule_id=3), [100, 200, 400], strict=True)
     assert all(found >= wanted for found, wanted in waited)
 
 
-def backoffs(house: House, schedule_id: int) -> list[int]:
+def backoffs(service: House, schedule_id: int) -> list[int]:
     """How long after each failure of its first run the next attempt began, in milliseconds."""
-    attempts = house.query(
+    attempts = service.query(
         f"select started_at, finished_at, ending from attempts where schedule_id = {schedule_id}"
         " and number = 0 order by attempt"
     )
-    last = house.query(f"select started_at from runs where schedule_id = {schedule_id}")
+    last = service.query(f"select started_at from runs where schedule_id = {schedule_id}")
     starts = [started_at for started_at, *_ in (*attempts, *last)]
     return [
         (following - finished_at) // MILLISECOND

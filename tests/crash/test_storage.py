@@ -17,10 +17,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from crash.harness import House, Line, judge, wait_for
-from quarterjack.store.sqlite_file import open_database
+from harness.crash.kills import House, Line, judge, wait_for
+from harness.store.disk import small_disk
+from quarterjack.store.sqlite.file import open_database
 from quarterjack.times.instants import SECOND
-from store.disk import small_disk
 
 pytestmark = pytest.mark.unmeasured
 
@@ -35,99 +35,99 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[House]:
+    service = House(tmp_path)
+    yield service
+    service.end()
 
 
 @contextmanager
-def locked(house: House) -> Iterator[None]:
+def locked(service: House) -> Iterator[None]:
     """Another program has the database for itself."""
-    program = [sys.executable, "-c", LOCKING, str(house.database)]
+    program = [sys.executable, "-c", LOCKING, str(service.database)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stranger:
         assert stranger.stdout is not None
         assert stranger.stdout.readline() == b"locked\n"
         yield
 
 
-def slots(house: House, key: str) -> list[int]:
+def slots(service: House, key: str) -> list[int]:
     statement = "select slot from runs join schedules on id = schedule_id"
-    return [slot for (slot,) in house.query(f"{statement} where key = '{key}' order by slot")]
+    return [slot for (slot,) in service.query(f"{statement} where key = '{key}' order by slot")]
 
 
 @pytest.mark.fault("F26")
-def test_a_database_that_another_program_has_locked_is_waited_for(house: House):
+def test_a_database_that_another_program_has_locked_is_waited_for(service: House):
     steady = {"every": "1s", "catch_up": "run_all", "if_running": "allow"}
-    house.declare(
+    service.declare(
         {
-            "steady": {**steady, "command": house.work(0)},
-            "long": {"every": "1h", "first_run": "now", "command": house.work(6)},
+            "steady": {**steady, "command": service.work(0)},
+            "long": {"every": "1h", "first_run": "now", "command": service.work(6)},
         }
     )
-    process = house.up()
-    wait_for(lambda: len(house.lines()) >= 2, 20, "the long work has started")
-    with locked(house):
+    process = service.up()
+    wait_for(lambda: len(service.lines()) >= 2, 20, "the long work has started")
+    with locked(service):
         unready = wait_for(
-            lambda: (found := house.asked("/readyz"))[0] == 503 and found, 20, "it says so"
+            lambda: (found := service.caller("/readyz"))[0] == 503 and found, 20, "it says so"
         )
-        assert house.asked("/healthz")[0] == 200
-    before = house.succeeded()
-    wait_for(lambda: house.succeeded() > before, 20, "it goes on by itself")
-    wait_for(lambda: house.asked("/readyz")[0] == 200, 20, "it says that all is well")
-    wait_for(lambda: house.succeeded("long"), 20, "the long work has ended")
-    wait_for(house.has_caught_up, 20, "it catches up")
-    house.stop(process)
+        assert service.caller("/healthz")[0] == 200
+    before = service.succeeded()
+    wait_for(lambda: service.succeeded() > before, 20, "it goes on by itself")
+    wait_for(lambda: service.caller("/readyz")[0] == 200, 20, "it says that all is well")
+    wait_for(lambda: service.succeeded("long"), 20, "the long work has ended")
+    wait_for(service.has_caught_up, 20, "it catches up")
+    service.stop(process)
 
     _, said, headers = unready
     assert "another program has locked it" in str(said["problems"])
     assert int(headers["Retry-After"]) > 0
-    (long,) = [line for line in house.lines() if (line.key, line.what) == ("long", "start")]
+    (long,) = [line for line in service.lines() if (line.key, line.what) == ("long", "start")]
     assert long.attempt == 1, "it was not killed, nor started again"
-    planned = slots(house, "steady")
+    planned = slots(service, "steady")
     assert {later - slot for slot, later in itertools.pairwise(planned)} == {SECOND}
 
 
 @pytest.mark.fault("F31")
 def test_a_disk_that_is_full_is_waited_for_and_every_slot_is_accounted_for(tmp_path: Path):
     with small_disk(tmp_path / "disk") as disk:
-        house = House(tmp_path)
-        house.database = disk.folder / "quarterjack.db"
+        service = House(tmp_path)
+        service.database = disk.folder / "quarterjack.db"
         talkative = f"echo begun >> {tmp_path}/begun; sleep 1; head -c 300000 /dev/zero"
         schedules = {
-            "steady": {"every": "1s", "command": house.work(0)},
+            "steady": {"every": "1s", "command": service.work(0)},
             "talkative": {"every": "3s", "command": ["sh", "-c", talkative]},
         }
         policies = {"catch_up": "run_all", "if_running": "queue"}
-        house.declare(
+        service.declare(
             {key: policies | fields for key, fields in schedules.items()},
-            database=f"sqlite:///{house.database}",
+            database=f"sqlite:///{service.database}",
         )
         try:
-            process = house.up()
+            process = service.up()
             wait_for((tmp_path / "begun").exists, 20, "work that puts out much has begun")
             disk.fill()
-            wait_for(lambda: house.asked("/readyz")[0] == 503, 20, "it says so")
-            assert "the disk is full" in str(house.asked("/readyz")[1])
-            wait_for(lambda: "succeeded run=2-0" in house.log(), 20, "the work has ended")
+            wait_for(lambda: service.caller("/readyz")[0] == 503, 20, "it says so")
+            assert "the disk is full" in str(service.caller("/readyz")[1])
+            wait_for(lambda: "succeeded run=2-0" in service.log(), 20, "the work has ended")
             assert process.poll() is None
             disk.make_room()
-            before = house.succeeded()
-            wait_for(lambda: house.succeeded() > before + 2, 20, "it goes on by itself")
+            before = service.succeeded()
+            wait_for(lambda: service.succeeded() > before + 2, 20, "it goes on by itself")
             output = "select sum(length(data)) from output where schedule_id = 2 and number = 0"
-            assert house.query(output) == [(300_000,)], "it was kept until there was room"
+            assert service.query(output) == [(300_000,)], "it was kept until there was room"
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
-            planned = slots(house, "steady")
+            planned = slots(service, "steady")
         finally:
-            house.end()
+            service.end()
 
     assert {later - slot for slot, later in itertools.pairwise(planned)} == {SECOND}
 
 
-def copied(house: House, to: Path) -> None:
+def copied(service: House, to: Path) -> None:
     """A backup, as a good tool makes it."""
-    source = apsw.Connection(str(house.database), flags=apsw.SQLITE_OPEN_READONLY)
+    source = apsw.Connection(str(service.database), flags=apsw.SQLITE_OPEN_READONLY)
     copy = apsw.Connection(str(to))
     with copy.backup("main", source, "main") as backup:
         backup.step(-1)
@@ -136,14 +136,14 @@ def copied(house: House, to: Path) -> None:
     source.close()
 
 
-def has_just_begun(house: House, key: str) -> Line | None:
-    last = [line for line in house.lines() if line.key == key][-1]
+def has_just_begun(service: House, key: str) -> Line | None:
+    last = [line for line in service.lines() if line.key == key][-1]
     return last if last.what == "start" and time.time_ns() // 1000 < last.wall + SECOND else None
 
 
-def written_back(house: House) -> None:
+def written_back(service: House) -> None:
     """As it is from time to time, when much was written."""
-    connection = apsw.Connection(str(house.database))
+    connection = apsw.Connection(str(service.database))
     connection.set_busy_timeout(5000)
     connection.execute("pragma wal_checkpoint(truncate)").fetchall()
     connection.close()
@@ -161,44 +161,46 @@ def written_back(house: House) -> None:
     ids=["emptied", "cut short", "a page lost", "zeros"],
 )
 def test_a_damaged_file_ends_a_start_with_1_and_is_left_alone(
-    house: House, damage: Callable[[bytes], bytes], said: str
+    service: House, damage: Callable[[bytes], bytes], said: str
 ):
-    open_database(house.database, now=0, create=True).close()
-    damaged = damage(house.database.read_bytes())
-    house.database.write_bytes(damaged)
+    open_database(service.database, now=0, create=True).close()
+    damaged = damage(service.database.read_bytes())
+    service.database.write_bytes(damaged)
 
-    assert house.start().wait(20) == 1
-    assert "error: database quarterjack.db: " in house.log()
-    assert said in house.log()
-    assert "backup" in house.log()
-    assert house.database.read_bytes() == damaged
+    assert service.start().wait(20) == 1
+    assert "error: database quarterjack.db: " in service.log()
+    assert said in service.log()
+    assert "backup" in service.log()
+    assert service.database.read_bytes() == damaged
 
 
 @pytest.mark.fault("F32")
 @pytest.mark.parametrize("lost", ["-wal", "-shm"])
-def test_killed_and_robbed_of_what_lay_beside_it_the_database_is_still_one(house: House, lost: str):
+def test_killed_and_robbed_of_what_lay_beside_it_the_database_is_still_one(
+    service: House, lost: str
+):
     """Without its log it is what it was when that was last written back, and catches up from there;
     what lies in the shared memory is worked out anew."""
-    process = house.up()
-    wait_for(lambda: house.succeeded() >= 2, 20, "it works")
-    written_back(house)
-    kept = slots(house, "steady")
+    process = service.up()
+    wait_for(lambda: service.succeeded() >= 2, 20, "it works")
+    written_back(service)
+    kept = slots(service, "steady")
     process.kill()
     process.wait(10)
-    beside = house.folder / f"quarterjack.db{lost}"
+    beside = service.folder / f"quarterjack.db{lost}"
     assert beside.exists()
     if lost == "-wal":
         beside.unlink()
     else:
         beside.write_bytes(random.Random(1).randbytes(32768))
 
-    process = house.up()
-    wait_for(house.has_caught_up, 20, "it catches up")
-    house.stop(process)
+    process = service.up()
+    wait_for(service.has_caught_up, 20, "it catches up")
+    service.stop(process)
 
-    assert slots(house, "steady")[: len(kept)] == kept
-    assert house.query("pragma integrity_check") == [("ok",)]
-    assert lost == "-wal" or judge(house)["steady: succeeded"] >= 2
+    assert slots(service, "steady")[: len(kept)] == kept
+    assert service.query("pragma integrity_check") == [("ok",)]
+    assert lost == "-wal" or judge(service)["steady: succeeded"] >= 2
 
 
 OPEN_FILES = """
@@ -217,14 +219,14 @@ while os.readlink(f"/proc/{pid}/exe") == os.path.realpath(sys.executable):
 
 
 @pytest.mark.fault("F34")
-def test_a_command_and_those_who_watch_over_it_have_nothing_of_the_database_open(house: House):
+def test_a_command_and_those_who_watch_over_it_have_nothing_of_the_database_open(service: House):
     looks = [sys.executable, "-S", "-E", "-c", OPEN_FILES]
-    house.declare({"looks": {"every": "1h", "first_run": "now", "command": looks}})
-    process = house.up()
-    wait_for(lambda: house.succeeded("looks"), 20, "it has looked")
-    house.stop(process)
+    service.declare({"looks": {"every": "1h", "first_run": "now", "command": looks}})
+    process = service.up()
+    wait_for(lambda: service.succeeded("looks"), 20, "it has looked")
+    service.stop(process)
 
-    ((said,),) = house.query("select data from output")
+    ((said,),) = service.query("select data from output")
     own, supervisor, first, worker = said.decode().splitlines()
     assert "quarterjack.db-wal" in worker, "the look is not blind"
     assert [line for line in (own, supervisor, first) if "quarterjack.db" in line] == []
@@ -232,69 +234,69 @@ def test_a_command_and_those_who_watch_over_it_have_nothing_of_the_database_open
 
 class TestAnOlderCopy:
     @pytest.fixture
-    def process(self, house: House) -> subprocess.Popen[bytes]:
+    def process(self, service: House) -> subprocess.Popen[bytes]:
         """A service, and beside its database a copy of it that has grown old."""
-        works = {"steady": house.work(0), "slow": house.work(1.5)}
-        house.declare({key: {"every": "500ms", "command": work} for key, work in works.items()})
-        process = house.up()
-        wait_for(lambda: house.succeeded() >= 1, 20, "it works")
-        copied(house, house.folder / "copy.db")
-        old = house.succeeded()
-        wait_for(lambda: house.succeeded() >= old + 3, 20, "it goes on")
-        written_back(house)
+        works = {"steady": service.work(0), "slow": service.work(1.5)}
+        service.declare({key: {"every": "500ms", "command": work} for key, work in works.items()})
+        process = service.up()
+        wait_for(lambda: service.succeeded() >= 1, 20, "it works")
+        copied(service, service.folder / "copy.db")
+        old = service.succeeded()
+        wait_for(lambda: service.succeeded() >= old + 3, 20, "it goes on")
+        written_back(service)
         return process
 
-    def caught_up(self, house: House) -> list[int]:
+    def caught_up(self, service: House) -> list[int]:
         """The slots after a new start: what came due since the copy was made is one of them."""
-        had, started_at = slots(house, "steady"), time.time_ns() // 1000
-        process = house.up()
-        wait_for(lambda: len(slots(house, "steady")) >= len(had) + 3, 20, "it goes on")
-        house.stop(process)
+        had, started_at = slots(service, "steady"), time.time_ns() // 1000
+        process = service.up()
+        wait_for(lambda: len(slots(service, "steady")) >= len(had) + 3, 20, "it goes on")
+        service.stop(process)
 
-        new = slots(house, "steady")[len(had) :]
+        new = slots(service, "steady")[len(had) :]
         assert had[-1] < new[0]
         assert len([slot for slot in new if slot <= started_at]) <= 1, "one run for all between"
         late = f"select caught_up from runs where schedule_id = 1 and slot = {new[0]}"
-        assert house.query(late) == [(1,)]
-        assert house.query("pragma integrity_check") == [("ok",)]
+        assert service.query(late) == [(1,)]
+        assert service.query("pragma integrity_check") == [("ok",)]
         return new
 
     @pytest.mark.fault("F33")
     @pytest.mark.parametrize("how", ["moved", "overwritten"])
     def test_put_in_its_place_while_it_runs_ends_the_service(
-        self, house: House, process: subprocess.Popen[bytes], how: str
+        self, service: House, process: subprocess.Popen[bytes], how: str
     ):
-        begun = wait_for(lambda: has_just_begun(house, "slow"), 20, "slow work is under way")
+        begun = wait_for(lambda: has_just_begun(service, "slow"), 20, "slow work is under way")
         if how == "moved":
-            (house.folder / "copy.db").rename(house.database)
+            (service.folder / "copy.db").rename(service.database)
         else:
-            shutil.copyfile(house.folder / "copy.db", house.database)
+            shutil.copyfile(service.folder / "copy.db", service.database)
 
-        assert process.wait(20) == 1, house.log()
+        assert process.wait(20) == 1, service.log()
         said = "error: database quarterjack.db: the file was replaced while it was in use; if that"
-        assert said in house.log()
-        assert (house.folder / "quarterjack.db-wal.replaced").exists(), "it is not of this copy"
-        ended = {line.run for line in house.lines() if line.what == "end"}
+        assert said in service.log()
+        assert (service.folder / "quarterjack.db-wal.replaced").exists(), "it is not of this copy"
+        ended = {line.run for line in service.lines() if line.what == "end"}
         assert begun.run in ended, "what ran had its grace"
-        assert self.caught_up(house)
+        assert self.caught_up(service)
 
     @pytest.mark.fault("F33")
     def test_put_in_its_place_before_a_start_is_caught_up_once(
-        self, house: House, process: subprocess.Popen[bytes]
+        self, service: House, process: subprocess.Popen[bytes]
     ):
-        house.stop(process)
-        (house.folder / "copy.db").rename(house.database)
+        service.stop(process)
+        (service.folder / "copy.db").rename(service.database)
 
-        assert self.caught_up(house)
+        assert self.caught_up(service)
 
     @pytest.mark.fault("F33")
     def test_a_file_that_is_gone_ends_the_service_and_is_not_made_anew(
-        self, house: House, process: subprocess.Popen[bytes]
+        self, service: House, process: subprocess.Popen[bytes]
     ):
-        house.database.unlink()
+        service.database.unlink()
 
-        assert process.wait(20) == 1, house.log()
-        assert "the file was taken away while it was in use; put it back" in house.log()
-        assert house.start().wait(20) == 1
-        assert "it is gone, but quarterjack.db-wal is there; put that file back" in house.log()
-        assert not house.database.exists()
+        assert process.wait(20) == 1, service.log()
+        assert "the file was taken away while it was in use; put it back" in service.log()
+        assert service.start().wait(20) == 1
+        assert "it is gone, but quarterjack.db-wal is there; put that file back" in service.log()
+        assert not service.database.exists()

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from harness.rules.world import at
+from harness.store.stored_world import SetClock, at_once, memory_store
+from harness.store.stores import new
 from quarterjack import rules
-from quarterjack.declare.applying import apply
+from quarterjack.declare.apply import apply
 from quarterjack.declare.declaration import Declaration, read_declaration
-from quarterjack.declare.keeper import Keeper
+from quarterjack.declare.reconciler import Reconciler
 from quarterjack.declare.yaml_file import read_yaml
 from quarterjack.errors import Conflict, InvalidSpecification
 from quarterjack.rules import Limits, Status
-from quarterjack.store.sqlite import SqliteStore
-from rules.world import at
-from store.stored_world import SetClock, at_once, memory_store
-from store.stores import new
+from quarterjack.store.sqlite.store import SqliteStore
 
 
 def declared(folder: Path, text: str) -> Declaration:
@@ -104,14 +104,14 @@ class TestADeclaration:
             "  b: {every: 1h, command: [x], timezone: UTC, queue: slow}\n",
         )
         first, second = said.specification("a", None), said.specification("b", None)
-        manner = said.manner("w")
+        node_config = said.node_config("w")
 
         assert (first.timezone, second.timezone) == ("Europe/Berlin", "UTC")
         assert first.retry.retries_max == 2
-        assert manner.limits.max_scheduled_jobs == 5
-        assert manner.seats == ("w", ("default", "slow"), 3, 5_000_000)
-        assert (manner.grace_seconds, manner.retention.run_count) == (60, None)
-        assert manner.retention.run_age == 7 * 86_400_000_000
+        assert node_config.limits.max_scheduled_jobs == 5
+        assert node_config.seats == ("w", ("default", "slow"), 3, 5_000_000)
+        assert (node_config.grace_seconds, node_config.retention.run_count) == (60, None)
+        assert node_config.retention.run_age == 7 * 86_400_000_000
 
     def test_a_preset_of_the_service_brings_its_limits(self, tmp_path: Path):
         said = declared(tmp_path, "preset: agent\nschedules: {}\n")
@@ -200,8 +200,8 @@ def schedules(store: SqliteStore) -> dict[str, Any]:
 
 
 def preset_of(store: SqliteStore, key: str) -> Any:
-    asked = "select preset from schedules where key = ? and deleted_at is null"
-    return store._walker._connection.execute(asked, (key,)).fetchall()[0][0]
+    caller = "select preset from schedules where key = ? and deleted_at is null"
+    return store._walker._connection.execute(caller, (key,)).fetchall()[0][0]
 
 
 def fire(store: SqliteStore) -> None:
@@ -316,11 +316,11 @@ class TestApplying:
     ):
         said = declared(tmp_path, ONE)
         at_once(apply(store, said, at("08:00")))
-        keeper = Keeper(store, said)
-        assert asyncio.run(keeper.step(at("08:00"))) == at("08:01")
+        reconciler = Reconciler(store, said)
+        assert asyncio.run(reconciler.step(at("08:00"))) == at("08:01")
         store._walker._connection.execute("delete from schedules")
 
-        asyncio.run(keeper.step(at("15:30")))
+        asyncio.run(reconciler.step(at("15:30")))
         planned = at_once(store.plan_due(at("15:30"), 10, rules.plan))
 
         assert schedules(store)["a"][0] == 2
@@ -328,10 +328,10 @@ class TestApplying:
 
     def test_the_keeper_takes_nothing_away(self, store: SqliteStore, tmp_path: Path):
         """Another node may run a later declaration of the same name."""
-        keeper = Keeper(store, declared(tmp_path, ONE))
+        reconciler = Reconciler(store, declared(tmp_path, ONE))
         later = ONE + "  b: {every: 1h, command: [x]}\n"
         at_once(apply(store, declared(tmp_path, later), at("08:00")))
 
-        asyncio.run(keeper.step(at("08:01")))
+        asyncio.run(reconciler.step(at("08:01")))
 
         assert list(schedules(store)) == ["a", "b"]

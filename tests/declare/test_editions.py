@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from harness.store.stores import STORES, Asking, asking, query
 from quarterjack.clock import host_and_pid, process_identity
-from quarterjack.declare.applying import apply
+from quarterjack.declare.apply import apply
 from quarterjack.declare.declaration import Declaration, read_declaration
-from quarterjack.declare.editions import Editions, edition_of
-from quarterjack.declare.keeper import Keeper
+from quarterjack.declare.reconciler import Reconciler
+from quarterjack.declare.revisions import Revisions, revision_of
 from quarterjack.errors import Conflict
-from quarterjack.store.values import Present
+from quarterjack.store.types import NodeInfo
 from quarterjack.times.instants import SECOND
-from store.stores import STORES, Asking, asking, query
 
 OLD = "schedules:\n  a: {every: 1h, command: [x]}\n"
 NEW = "schedules:\n  b: {every: 2h, command: [x]}\n"
@@ -41,14 +41,14 @@ def said(tmp_path: Path) -> Callable[[str], Declaration]:
 
 def node(
     name: str, ask: Asking, declaration: Declaration | None = None, **words: object
-) -> Present:
+) -> NodeInfo:
     """One that lives, for as long as these tests do."""
-    edition = "none" if declaration is None else edition_of(declaration)
-    kind = (True, True, "1.0", "2026a", "default", edition)
+    revision = "none" if declaration is None else revision_of(declaration)
+    kind = (True, True, "1.0", "2026a", "default", revision)
     since, now = time.time_ns() // 1000, ask.store.now()
     host, pid = host_and_pid()
     process = process_identity(pid)
-    return Present(name, host, pid, *kind, since, now, process=process)._replace(**words)
+    return NodeInfo(name, host, pid, *kind, since, now, process=process)._replace(**words)
 
 
 def keys(ask: Asking) -> list[str]:
@@ -97,24 +97,24 @@ class TestAnOlderEdition:
         start(ask, said(NEW), "n2")
         ask(ask.store.unregister("n1"))
         ask(ask.store.register(node("n3", ask, said(OLD))))
-        keeper = Keeper(ask.store, said(OLD))
-        keeper.waits = ask(apply(ask.store, said(OLD), ask.now)).is_refused
+        reconciler = Reconciler(ask.store, said(OLD))
+        reconciler.waits = ask(apply(ask.store, said(OLD), ask.now)).is_refused
 
-        ask(keeper.step(ask.now))
+        ask(reconciler.step(ask.now))
         while_it_is_there = keys(ask)
         ask(ask.store.unregister("n2"))
-        ask(keeper.step(ask.now))
+        ask(reconciler.step(ask.now))
 
-        assert (while_it_is_there, keys(ask), keeper.waits) == (["b"], ["a"], False)
+        assert (while_it_is_there, keys(ask), reconciler.waits) == (["b"], ["a"], False)
 
     def test_puts_nothing_back_that_a_later_one_has_removed(
         self, ask: Asking, said: Callable[[str], Declaration]
     ):
         start(ask, said(OLD), "n1")
-        keeper = Keeper(ask.store, said(OLD))
+        reconciler = Reconciler(ask.store, said(OLD))
         start(ask, said(NEW), "n2")
 
-        ask(keeper.step(ask.now))
+        ask(reconciler.step(ask.now))
 
         assert keys(ask) == ["b"]
 
@@ -183,15 +183,15 @@ class TestNodes:
 
 
 def test_only_so_many_editions_are_remembered():
-    editions = Editions({})
+    revisions = Revisions({})
     for number in range(200):
-        editions = editions.with_last(f"edition {number}")
+        revisions = revisions.with_last(f"edition {number}")
 
-    assert editions.is_last("edition 199")
-    assert editions.is_before("edition 198", "edition 199")
-    assert not editions.is_before("edition 3", "edition 199"), "nobody remembers"
-    assert len(editions.to_text()) < 2000
-    assert Editions.from_text(editions.to_text()) == editions
+    assert revisions.is_last("edition 199")
+    assert revisions.is_before("edition 198", "edition 199")
+    assert not revisions.is_before("edition 3", "edition 199"), "nobody remembers"
+    assert len(revisions.to_text()) < 2000
+    assert Revisions.from_text(revisions.to_text()) == revisions
 
 
 def test_a_beat_tells_how_far_a_clock_is_ahead_and_that_the_node_lives(tmp_path: Path):
@@ -199,10 +199,10 @@ def test_a_beat_tells_how_far_a_clock_is_ahead_and_that_the_node_lives(tmp_path:
         ask(ask.store.register(node("n1", ask, seen_at=1)))
         assert ask.reads.nodes() == []
 
-        beat = ask(ask.store.beat())
+        heartbeat = ask(ask.store.heartbeat())
         (seen,) = ask.reads.nodes()
 
-        assert seen.ahead == beat.ahead
+        assert seen.ahead == heartbeat.ahead
         assert abs(ask.clock.now() - ask.store.now() - seen.ahead) < SECOND
 
 
@@ -212,7 +212,7 @@ def test_a_node_that_was_taken_for_dead_is_there_again_with_its_next_beat(tmp_pa
         (before,) = ask.reads.nodes()
         query(ask, "delete from nodes")
 
-        beat = ask(ask.store.beat())
+        heartbeat = ask(ask.store.heartbeat())
 
         (again,) = ask.reads.nodes()
-        assert again == before._replace(seen_at=again.seen_at, ahead=beat.ahead)
+        assert again == before._replace(seen_at=again.seen_at, ahead=heartbeat.ahead)

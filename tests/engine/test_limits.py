@@ -12,18 +12,18 @@ from typing import Any
 import apsw
 import pytest
 
-from cli.desk import Desk
-from crash import harness
-from crash.harness import wait_for
-from engine.house import House, failing
+from harness.cli.desk import Desk
+from harness.crash import kills as harness
+from harness.crash.kills import wait_for
+from harness.engine.service import House, failing
+from harness.rules.world import at
+from harness.store.stores import HOUSES, new
 from quarterjack import rules
-from quarterjack.app import RealWorld
+from quarterjack.app import SystemRuntime
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine import planner
 from quarterjack.rules import AS_A_SETTING, Limits, Status
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND, to_text
-from rules.world import at
-from store.stores import HOUSES, new
 
 AGENT: Limits = AS_A_SETTING["agent"]["limits"]
 
@@ -32,11 +32,11 @@ AGENT: Limits = AS_A_SETTING["agent"]["limits"]
 def make(request: pytest.FixtureRequest) -> Iterator[Callable[..., House]]:
     made: list[House] = []
 
-    def house(*values: Any, **words: Any) -> House:
+    def service(*values: Any, **words: Any) -> House:
         made.append(House(*values, on=request.param, **words))
         return made[-1]
 
-    yield house
+    yield service
     for each in made:
         each.close()
 
@@ -48,21 +48,21 @@ def nodes(
     """Two nodes on one database, which take turns: each plans three schedules at a time."""
     monkeypatch.setattr(planner, "BATCH", 3)
 
-    def house(limits: Limits) -> House:
+    def service(limits: Limits) -> House:
         return make(limits=limits, workers=("w1", "w2"), folder=tmp_path)
 
-    return house
+    return service
 
 
-def after_an_outage(house: House, until: str) -> None:
-    house.sleep_until(until)
-    house.restart("w3", "w4")
-    house.planned_by.clear()
-    house.go(until)
+def after_an_outage(service: House, until: str) -> None:
+    service.sleep_until(until)
+    service.restart("w3", "w4")
+    service.planned_by.clear()
+    service.go(until)
 
 
-def seconds_after(start: str, house: House) -> list[int]:
-    return [(when - at(start)) // SECOND for when, _ in house.calls]
+def seconds_after(start: str, service: House) -> list[int]:
+    return [(when - at(start)) // SECOND for when, _ in service.calls]
 
 
 class TestAfterAnOutage:
@@ -70,117 +70,117 @@ class TestAfterAnOutage:
     def test_two_nodes_together_catch_up_five_recurring_ones_five_seconds_apart_oldest_first(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(AGENT)
+        service = nodes(AGENT)
         for minute in range(20, 0, -1):
-            house.add(f"at {minute:02}", cron=f"{minute} 9 * * *")
-        house.go("08:30")
-        after_an_outage(house, "10:30")
-        house.go("10:35")
+            service.add(f"at {minute:02}", cron=f"{minute} 9 * * *")
+        service.go("08:30")
+        after_an_outage(service, "10:30")
+        service.go("10:35")
 
-        assert set(house.planned_by) == {"w3", "w4"}, "both have planned"
-        assert [call.key for _, call in house.calls] == [
+        assert set(service.planned_by) == {"w3", "w4"}, "both have planned"
+        assert [call.key for _, call in service.calls] == [
             f"at {minute:02}" for minute in range(1, 6)
         ]
-        assert seconds_after("10:30", house) == [0, 5, 10, 15, 20]
-        refused = [house.passed(identity) for identity in range(1, 16)]
+        assert seconds_after("10:30", service) == [0, 5, 10, 15, 20]
+        refused = [service.not_run(identity) for identity in range(1, 16)]
         assert refused == [[(1, "outage_limit")]] * 15, "the rest has a row with the reason"
-        tomorrow = {house.schedule(identity).next_slot for identity in range(1, 21)}
+        tomorrow = {service.schedule(identity).next_slot for identity in range(1, 21)}
         assert tomorrow == {at(f"2026-11-17T09:{minute:02}:00Z") for minute in range(1, 21)}
 
     @pytest.mark.mission("E6")
     def test_one_shots_are_never_lost_and_follow_at_the_same_stagger(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(AGENT)
+        service = nodes(AGENT)
         for number in range(8):
-            house.add(f"hourly {number}", every="1h")
+            service.add(f"hourly {number}", every="1h")
         for minute in range(10, 17):
-            house.add(f"once {minute}", at=f"2026-11-16T09:{minute}:00Z", catch_up="skip")
-        house.go("08:30")
-        after_an_outage(house, "09:45")
-        house.go("10:00:01")
+            service.add(f"once {minute}", at=f"2026-11-16T09:{minute}:00Z", catch_up="skip")
+        service.go("08:30")
+        after_an_outage(service, "09:45")
+        service.go("10:00:01")
 
-        started = Counter(call.key.split()[0] for _, call in house.calls[:12])
+        started = Counter(call.key.split()[0] for _, call in service.calls[:12])
         assert started == {"hourly": 5, "once": 7}
-        assert seconds_after("09:45", house)[:12] == [5 * step for step in range(12)]
-        done = [house.schedule(identity).status for identity in range(9, 16)]
+        assert seconds_after("09:45", service)[:12] == [5 * step for step in range(12)]
+        done = [service.schedule(identity).status for identity in range(9, 16)]
         assert done == [Status.DONE] * 7
-        assert len(house.calls) == 12 + 8, "the slots of ten are none of the budget"
+        assert len(service.calls) == 12 + 8, "the slots of ten are none of the budget"
 
     @pytest.mark.mission("E6")
     def test_restarting_again_and_again_makes_no_new_budget(self, nodes: Callable[[Limits], House]):
-        house = nodes(AGENT)
+        service = nodes(AGENT)
         for number in range(20):
-            house.add(f"s{number}", every="1h")
-        house.go("08:30")
-        after_an_outage(house, "09:30")
+            service.add(f"s{number}", every="1h")
+        service.go("08:30")
+        after_an_outage(service, "09:30")
         for second in (2, 4, 6):
-            house.restart(f"w{second}", f"x{second}")
-            house.go(at("09:30") + second * SECOND)
-        house.go("09:45")
+            service.restart(f"w{second}", f"x{second}")
+            service.go(at("09:30") + second * SECOND)
+        service.go("09:45")
 
-        assert len(house.calls) == 5
+        assert len(service.calls) == 5
 
     @pytest.mark.mission("E6")
     def test_a_schedule_that_cannot_be_planned_makes_no_new_budget(
         self, make: Callable[..., House]
     ):
         """The others of its batch are planned one by one."""
-        house = make(limits=AGENT)
+        service = make(limits=AGENT)
         for number in range(12):
-            house.add(f"s{number}", every="1h")
-        house.go("08:30")
-        if house.address is None:
-            house.meddle(
+            service.add(f"s{number}", every="1h")
+        service.go("08:30")
+        if service.address is None:
+            service.meddle(
                 "create trigger picky before insert on runs when new.schedule_id = 3"
                 " begin select raise(abort, 'not this one'); end"
             )
         else:
-            house.meddle("alter table runs add constraint picky check (schedule_id <> 3)")
-        house.sleep_until("09:30")
-        house.restart()
-        house.go("09:45")
+            service.meddle("alter table runs add constraint picky check (schedule_id <> 3)")
+        service.sleep_until("09:30")
+        service.restart()
+        service.go("09:45")
 
-        assert house.schedule(3).status is Status.INVALID
-        assert seconds_after("09:30", house) == [0, 5, 10, 15, 20]
+        assert service.schedule(3).status is Status.INVALID
+        assert seconds_after("09:30", service) == [0, 5, 10, 15, 20]
 
     @pytest.mark.mission("E6")
     def test_an_edit_before_the_first_look_takes_from_the_same_budget(
         self, make: Callable[..., House]
     ):
         """At a start the declaration is applied first, and plans under the old definitions."""
-        house = make(limits=AGENT)
+        service = make(limits=AGENT)
         for number in range(12):
-            house.add(f"s{number}", every="1h")
-        house.go("08:30")
-        house.sleep_until("09:30")
+            service.add(f"s{number}", every="1h")
+        service.go("08:30")
+        service.sleep_until("09:30")
         for identity in range(1, 9):
-            changed = new(f"s{identity - 1}", house.clock.instant, every="2h").specification
-            house.ask(identity, rules.edit, changed)
-        house.restart()
-        house.go("09:45")
+            changed = new(f"s{identity - 1}", service.clock.instant, every="2h").specification
+            service.ask(identity, rules.edit, changed)
+        service.restart()
+        service.go("09:45")
 
-        assert seconds_after("09:30", house) == [0, 5, 10, 15, 20]
+        assert seconds_after("09:30", service) == [0, 5, 10, 15, 20]
 
     @pytest.mark.mission("E6", "E7")
     def test_one_with_ten_errors_is_paused_and_not_dispatched(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(AGENT)
-        house.add("lenient", every="1m", max_consecutive_errors=50)
-        house.add("good", every="1h")
-        house.work = lambda call: failing(call) if call.key == "lenient" else None
-        house.go("08:12")
+        service = nodes(AGENT)
+        service.add("lenient", every="1m", max_consecutive_errors=50)
+        service.add("good", every="1h")
+        service.work = lambda call: failing(call) if call.key == "lenient" else None
+        service.go("08:12")
         strict = new("lenient", at("08:12"), every="1m", max_consecutive_errors=10).specification
-        house.ask(1, rules.edit, strict)
-        house.calls.clear()
-        after_an_outage(house, "09:30")
-        house.go("09:31")
+        service.ask(1, rules.edit, strict)
+        service.calls.clear()
+        after_an_outage(service, "09:30")
+        service.go("09:31")
 
-        assert [call.key for _, call in house.calls] == ["good"]
-        schedule = house.schedule(1)
+        assert [call.key for _, call in service.calls] == ["good"]
+        schedule = service.schedule(1)
         assert (schedule.status, schedule.status_reason) == (Status.PAUSED, "consecutive_errors")
-        assert house.passed(1) == [(78, "consecutive_errors")]
+        assert service.not_run(1) == [(78, "consecutive_errors")]
 
 
 class TestAPlainService:
@@ -190,80 +190,80 @@ class TestAPlainService:
     def test_of_eight_agents_that_a_restart_of_nine_seconds_has_missed_five_run_5_seconds_apart(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(Limits())
+        service = nodes(Limits())
         for second in range(8, 0, -1):
-            house.add(f"at {second}", preset="agent", every="1h", start_at=eight(second))
-        house.go("08:00:00")
-        after_an_outage(house, "08:00:09")
-        house.go("08:10")
+            service.add(f"at {second}", preset="agent", every="1h", start_at=eight(second))
+        service.go("08:00:00")
+        after_an_outage(service, "08:00:09")
+        service.go("08:10")
 
-        assert [call.key for _, call in house.calls] == [f"at {second}" for second in range(1, 6)]
-        assert seconds_after("08:00:09", house) == [0, 5, 10, 15, 20]
+        assert [call.key for _, call in service.calls] == [f"at {second}" for second in range(1, 6)]
+        assert seconds_after("08:00:09", service) == [0, 5, 10, 15, 20]
         for identity in (1, 2, 3):
-            assert house.passed(identity) == [(1, "outage_limit")]
-        nine = {house.schedule(identity).next_slot for identity in range(1, 9)}
+            assert service.not_run(identity) == [(1, "outage_limit")]
+        nine = {service.schedule(identity).next_slot for identity in range(1, 9)}
         assert nine == {at(f"09:00:0{second}") for second in range(1, 9)}
 
     @pytest.mark.mission("E6", "E8")
     def test_of_eight_one_shots_that_it_has_missed_all_run_5_seconds_apart(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(Limits())
+        service = nodes(Limits())
         for second in range(1, 9):
-            house.add(f"at {second}", preset="agent", at=eight(second))
-        house.go("08:00:00")
-        after_an_outage(house, "08:00:09")
-        house.go("08:10")
+            service.add(f"at {second}", preset="agent", at=eight(second))
+        service.go("08:00:00")
+        after_an_outage(service, "08:00:09")
+        service.go("08:10")
 
-        assert seconds_after("08:00:09", house) == [0, 5, 10, 15, 20, 25, 30, 35]
-        assert {house.schedule(identity).status for identity in range(1, 9)} == {Status.DONE}
+        assert seconds_after("08:00:09", service) == [0, 5, 10, 15, 20, 25, 30, 35]
+        assert {service.schedule(identity).status for identity in range(1, 9)} == {Status.DONE}
 
     @pytest.mark.mission("E6", "E8", "D7")
     def test_what_is_no_agent_is_caught_up_at_once_or_as_it_says_itself(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(Limits())
+        service = nodes(Limits())
         for second in range(1, 9):
-            house.add(f"agent {second}", preset="agent", every="1h", start_at=eight(second))
-            house.add(f"other {second}", every="1h", start_at=eight(second))
-            house.add(f"skip {second}", every="1h", start_at=eight(second), catch_up="skip")
-        house.go("08:00:00")
-        after_an_outage(house, "08:00:09")
-        house.go("08:10")
+            service.add(f"agent {second}", preset="agent", every="1h", start_at=eight(second))
+            service.add(f"other {second}", every="1h", start_at=eight(second))
+            service.add(f"skip {second}", every="1h", start_at=eight(second), catch_up="skip")
+        service.go("08:00:00")
+        after_an_outage(service, "08:00:09")
+        service.go("08:10")
 
-        keys = Counter(call.key.split()[0] for _, call in house.calls)
+        keys = Counter(call.key.split()[0] for _, call in service.calls)
         assert keys == {"agent": 5, "other": 8}
-        at_once = [when for when, call in house.calls if call.key.startswith("other")]
+        at_once = [when for when, call in service.calls if call.key.startswith("other")]
         assert set(at_once) == {at("08:00:09")}
-        missed = [house.passed(identity) for identity in range(3, 25, 3)]
+        missed = [service.not_run(identity) for identity in range(3, 25, 3)]
         assert missed == [[(1, "outage")]] * 8
 
     @pytest.mark.mission("E6", "D7")
     def test_what_a_second_planner_finds_beside_a_living_one_was_not_missed(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(Limits())
-        house.add("skip", every="1h", start_at=eight(3), catch_up="skip")
-        house.go("08:00:00")
-        house.sleep_until("08:00:09")
-        house.run(house._register("w3", house.store))
-        house.go("08:00:09")
+        service = nodes(Limits())
+        service.add("skip", every="1h", start_at=eight(3), catch_up="skip")
+        service.go("08:00:00")
+        service.sleep_until("08:00:09")
+        service.run(service._register("w3", service.store))
+        service.go("08:00:09")
 
-        assert [call.key for _, call in house.calls] == ["skip"], "late, and within grace"
-        assert house.passed() == []
+        assert [call.key for _, call in service.calls] == ["skip"], "late, and within grace"
+        assert service.not_run() == []
 
     @pytest.mark.mission("E8")
     def test_five_agents_are_dispatched_in_a_second_and_any_number_of_others(
         self, nodes: Callable[[Limits], House]
     ):
-        house = nodes(Limits())
+        service = nodes(Limits())
         for number in range(8):
-            house.add(f"agent {number}", preset="agent", every="1h")
-            house.add(f"other {number}", every="1h")
-        house.go("09:00:05")
+            service.add(f"agent {number}", preset="agent", every="1h")
+            service.add(f"other {number}", every="1h")
+        service.go("09:00:05")
 
         seconds = Counter(
-            (call.key.split()[0], (when - at("09:00")) // SECOND) for when, call in house.calls
+            (call.key.split()[0], (when - at("09:00")) // SECOND) for when, call in service.calls
         )
         assert seconds == {("agent", 0): 5, ("agent", 1): 3, ("other", 0): 8}
 
@@ -274,11 +274,11 @@ class TestAPlainService:
     def test_the_store_is_looked_at_each_60_seconds_or_as_often_as_is_said(
         self, make: Callable[..., House], limits: Limits, seconds: int
     ):
-        house = make(limits=limits)
-        house.add(every="12h")
-        house.go("08:00:00")
+        service = make(limits=limits)
+        service.add(every="12h")
+        service.go("08:00:00")
 
-        assert house.wakes["planner w1"] == at("08:00") + seconds * SECOND
+        assert service.wakes["planner w1"] == at("08:00") + seconds * SECOND
 
 
 def eight(second: int) -> str:
@@ -289,24 +289,24 @@ def eight(second: int) -> str:
 class TestThePace:
     @pytest.mark.mission("E8")
     def test_two_nodes_together_dispatch_five_in_a_second(self, nodes: Callable[[Limits], House]):
-        house = nodes(Limits(max_dispatch_per_tick=5))
+        service = nodes(Limits(max_dispatch_per_tick=5))
         for number in range(18):
-            house.add(f"s{number:02}", every="1h")
-        house.go("09:00:05")
+            service.add(f"s{number:02}", every="1h")
+        service.go("09:00:05")
 
-        assert seconds_after("09:00", house) == [0] * 5 + [1] * 5 + [2] * 5 + [3] * 3
-        assert set(house.planned_by) == {"w1", "w2"}
-        assert {house.slots(identity)[0] for identity in range(1, 19)} == {at("09:00")}
+        assert seconds_after("09:00", service) == [0] * 5 + [1] * 5 + [2] * 5 + [3] * 3
+        assert set(service.planned_by) == {"w1", "w2"}
+        assert {service.slots(identity)[0] for identity in range(1, 19)} == {at("09:00")}
 
     @pytest.mark.mission("E8")
     def test_0_is_unlimited(self, nodes: Callable[[Limits], House]):
-        house = nodes(Limits(0, 0, 0, 0, 60_000, 0))
+        service = nodes(Limits(0, 0, 0, 0, 60_000, 0))
         for number in range(18):
-            house.add(f"s{number:02}", every="1h")
-        house.go("09:00")
-        after_an_outage(house, "10:30")
+            service.add(f"s{number:02}", every="1h")
+        service.go("09:00")
+        after_an_outage(service, "10:30")
 
-        assert seconds_after("09:00", house) == [0] * 18 + [90 * 60] * 18
+        assert seconds_after("09:00", service) == [0] * 18 + [90 * 60] * 18
 
 
 class TestErrors:
@@ -320,27 +320,27 @@ class TestErrors:
             f"preset: agent\nlimits: {said}\nschedules:\n  a: {{every: 1m, task: work}}"
         )
         declaration = read_declaration(file)
-        house = make(limits=declaration.limits)
-        house.add(**declaration.specification("a", house.clock.instant).to_json())
-        house.work = failing
-        house.go("09:00")
+        service = make(limits=declaration.limits)
+        service.add(**declaration.specification("a", service.clock.instant).to_json())
+        service.work = failing
+        service.go("09:00")
 
-        assert len(house.calls) == calls
-        assert house.schedule().status is Status.PAUSED
+        assert len(service.calls) == calls
+        assert service.schedule().status is Status.PAUSED
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[harness.House]:
-    house = harness.House(tmp_path)
-    yield house
-    house.end()
+    service = harness.House(tmp_path)
+    yield service
+    service.end()
 
 
-def age(house: harness.House, hours: int) -> None:
+def age(service: harness.House, hours: int) -> None:
     """As if nobody had looked for so long; of the schedules the last is the oldest."""
     ago = hours * HOUR
-    database = apsw.Connection(str(house.database))
-    database.execute(f"update planning set last_look = last_look - {ago}")
+    database = apsw.Connection(str(service.database))
+    database.execute(f"update planner_state set last_look = last_look - {ago}")
     for instant in ("created_at", "anchor_at", "cursor", "next_slot", "wake_at"):
         database.execute(f"update schedules set {instant} = {instant} - {ago} - id * {SECOND}")
     database.close()
@@ -367,7 +367,7 @@ def test_two_processes_after_an_outage_have_one_budget(folder: harness.House):
     assert [later - sooner for sooner, later in pairwise(ready)] == [600 * MILLISECOND] * 4
     assert all(walls[key] >= instant for key, instant in zip(keys, ready, strict=True))
     assert len(folder.query("select distinct worker from runs")) == 2, "both have worked"
-    missed = "select schedule_id from passed where reason = 'outage_limit'"
+    missed = "select schedule_id from slots_not_run where reason = 'outage_limit'"
     assert len(folder.query(missed)) == 8 - 3
     assert folder.query(f"select count(*) from schedules where wake_at < {ready[0]}") == [(0,)]
 
@@ -378,7 +378,7 @@ def test_a_plain_up_dispatches_five_agents_in_a_second_and_any_number_of_others(
 ):
     folder.declare({})
     process = folder.up()
-    due = {"at": to_text(RealWorld().now() + SECOND), "command": ["true"]}
+    due = {"at": to_text(SystemRuntime().now() + SECOND), "command": ["true"]}
     agents = [{"key": f"agent {n}", "preset": "agent", **due} for n in range(8)]
     others = [{"key": f"other {n}", **due} for n in range(8)]
     lines = [json.dumps(each) for each in (*agents, *others)]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from engine.house import House
+from harness.engine.service import House
+from harness.rules.world import at
 from quarterjack.times.instants import MINUTE
-from rules.world import at
 
 HERD = 20_000
 URGENT_SECONDS_MAX = 3
@@ -28,7 +28,7 @@ def test_a_herd_is_worked_off_in_batches_and_an_urgent_schedule_does_not_wait_fo
     tmp_path: Path,
 ):
     """`make herd` drives a hundred thousand."""
-    command = [sys.executable, "-m", "engine.herd", "--count", str(HERD)]
+    command = [sys.executable, "-m", "harness.engine.herd", "--count", str(HERD)]
     environment = {"PYTHONPATH": str(Path(__file__).parents[1])}
     process = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, check=True, timeout=120
@@ -45,16 +45,16 @@ MISSED = (at(MONDAY) - at(FRIDAY)) // MINUTE
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    house = House(FRIDAY)
-    yield house
-    house.close()
+def service() -> Iterator[House]:
+    service = House(FRIDAY)
+    yield service
+    service.close()
 
 
 @pytest.mark.fault("F47")
 @pytest.mark.mission("D7", "H8")
 @pytest.mark.parametrize(
-    ("fields", "ran", "passed"),
+    ("fields", "ran", "not_run"),
     [
         ({"catch_up": "skip"}, 0, [(3900, "outage")]),
         ({"catch_up": "run_once"}, 1, [(3899, "coalesced")]),
@@ -66,18 +66,18 @@ def house() -> Iterator[House]:
     ],
 )
 def test_after_a_weekend_asleep_every_missed_minute_has_run_or_is_counted_with_its_reason(
-    house: House, fields: dict[str, Any], ran: int, passed: list[tuple[int, str]] | None
+    service: House, fields: dict[str, Any], ran: int, not_run: list[tuple[int, str]] | None
 ):
-    house.add(every="1m", **fields)
-    house.go(FRIDAY)
-    house.sleep_until(MONDAY)
+    service.add(every="1m", **fields)
+    service.go(FRIDAY)
+    service.sleep_until(MONDAY)
     for number in range(3):
-        house.restart(f"w{number}")
-        house.go(MONDAY)
+        service.restart(f"w{number}")
+        service.go(MONDAY)
 
-    counted = sum(count for count, _ in house.passed())
+    counted = sum(count for count, _ in service.not_run())
     assert MISSED == 65 * 60
-    assert (len(house.runs()), counted) == (ran, MISSED - ran)
-    assert passed is None or house.passed() == passed
-    assert len(house.started()) == len(set(house.started())) == ran
-    assert set(house.states()) <= {"succeeded"}
+    assert (len(service.runs()), counted) == (ran, MISSED - ran)
+    assert not_run is None or service.not_run() == not_run
+    assert len(service.started()) == len(set(service.started())) == ran
+    assert set(service.states()) <= {"succeeded"}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from crash.harness import PROGRAM, House, wait_for
+from harness.crash.kills import PROGRAM, House, wait_for
 from quarterjack.engine.output import HEAD_BYTES, TAIL_BYTES
 
 GIGABYTE = 10**9
@@ -27,10 +27,10 @@ ATTACK = b"plain\r\n\x1b]0;owned\x07\x1b[2J \xff \xc2\x9b31m \xe2\x80\xae tab\t\
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[House]:
+    service = House(tmp_path)
+    yield service
+    service.end()
 
 
 def memory_mib(pid: int, what: str) -> float:
@@ -38,66 +38,76 @@ def memory_mib(pid: int, what: str) -> float:
     return int(re.findall(rf"{what}:\s+(\d+) kB", status)[0]) / 1024
 
 
-def declare(house: House, **commands: list[str]) -> None:
+def declare(service: House, **commands: list[str]) -> None:
     once = {"every": "1h", "first_run": "now"}
-    house.declare({key: once | {"command": command} for key, command in commands.items()})
+    service.declare({key: once | {"command": command} for key, command in commands.items()})
 
 
-def ended(house: House, count: int) -> Any:
+def ended(service: House, count: int) -> Any:
     statement = "select key, state, schedule_id || '-' || number from runs"
     statement += " join schedules on id = schedule_id where finished_at is not null order by key"
-    return wait_for(lambda: len(rows := house.query(statement)) == count and rows, 60, "all ended")
+    return wait_for(
+        lambda: len(rows := service.query(statement)) == count and rows, 60, "all ended"
+    )
 
 
-def logs(house: House, run: str, *options: str) -> bytes:
-    command = [*PROGRAM, "runs", "logs", run, "--database", f"sqlite:///{house.database}", *options]
+def logs(service: House, run: str, *options: str) -> bytes:
+    command = [
+        *PROGRAM,
+        "runs",
+        "logs",
+        run,
+        "--database",
+        f"sqlite:///{service.database}",
+        *options,
+    ]
     return subprocess.run(command, capture_output=True, check=True, timeout=30).stdout
 
 
 @pytest.mark.fault("F51")
-def test_of_a_gigabyte_the_head_and_the_tail_are_kept_and_the_worker_does_not_grow(house: House):
+def test_of_a_gigabyte_the_head_and_the_tail_are_kept_and_the_worker_does_not_grow(service: House):
     declare(
-        house,
+        service,
         binary=[sys.executable, "-S", "-E", "-c", BINARY],
         closes=["sh", "-c", "echo before; exec >&- 2>&-; sleep 0.5; echo after; exit 0"],
         line=["sh", "-c", ONE_LINE],
     )
-    process = house.up()
+    process = service.up()
     before = memory_mib(process.pid, "VmRSS")
-    (_, *binary), (_, *closes), (_, *line) = ended(house, 3)
+    (_, *binary), (_, *closes), (_, *line) = ended(service, 3)
     grown = memory_mib(process.pid, "VmHWM") - before
-    house.stop(process)
+    service.stop(process)
 
     assert [state for state, _ in (binary, closes, line)] == ["succeeded"] * 3
     assert grown < GROWN_MIB_MAX
-    data = logs(house, line[1])
+    data = logs(service, line[1])
     left_out = len("begin") + GIGABYTE + len("end") - HEAD_BYTES - TAIL_BYTES
     mark = f"\n[{left_out} bytes are left out here]\n".encode()
     assert len(data) == HEAD_BYTES + len(mark) + TAIL_BYTES
     assert data[HEAD_BYTES : HEAD_BYTES + len(mark)] == mark
     assert (data[:6], data[-4:]) == (b"beginx", b"xend")
-    assert len(logs(house, binary[1])) > HEAD_BYTES + TAIL_BYTES
-    assert len(json.loads(logs(house, binary[1], "--json"))["output"]) > HEAD_BYTES
-    assert logs(house, closes[1]) == b"before\n"
+    assert len(logs(service, binary[1])) > HEAD_BYTES + TAIL_BYTES
+    assert len(json.loads(logs(service, binary[1], "--json"))["output"]) > HEAD_BYTES
+    assert logs(service, closes[1]) == b"before\n"
 
 
 @pytest.mark.fault("F51")
-def test_what_is_put_out_cannot_speak_to_a_terminal_and_is_unchanged_for_a_program(house: House):
-    file = house.folder / "attack"
+def test_what_is_put_out_cannot_speak_to_a_terminal_and_is_unchanged_for_a_program(service: House):
+    file = service.folder / "attack"
     file.write_bytes(ATTACK)
-    declare(house, attack=["cat", str(file)])
-    process = house.up()
-    ((_, state, run),) = ended(house, 1)
-    house.stop(process)
+    declare(service, attack=["cat", str(file)])
+    process = service.up()
+    ((_, state, run),) = ended(service, 1)
+    service.stop(process)
 
-    command = [*PROGRAM, "runs", "logs", run, "--database", f"sqlite:///{house.database}"]
+    command = [*PROGRAM, "runs", "logs", run, "--database", f"sqlite:///{service.database}"]
     terminal, theirs = pty.openpty()
     subprocess.run(command, stdout=theirs, check=True, timeout=30)
     os.close(theirs)
     seen = os.read(terminal, 65536).decode()
     os.close(terminal)
 
-    assert (state, logs(house, run)) == ("succeeded", ATTACK)
+    assert (state, logs(service, run)) == ("succeeded", ATTACK)
     assert seen.splitlines() == [
         "plain",
         r"\x1b]0;owned\x07\x1b[2J \xff \x9b31m \u202e tab" + "\té" + r"\rend",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crash.harness import House, Line, wait_for
+from harness.crash.kills import House, Line, wait_for
 
 DEATHS = {
     "raises": ("raise ValueError('no')", "exit code 1"),
@@ -39,10 +39,10 @@ ARE_DEAD = "for pid in $(cat $0); do kill -0 $pid && exit 1; done; exit 0"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
-    yield house
-    house.end()
+def service(tmp_path: Path) -> Iterator[House]:
+    service = House(tmp_path)
+    yield service
+    service.end()
 
 
 def python(script: str) -> list[str]:
@@ -60,7 +60,7 @@ def at_once(lines: list[Line]) -> int:
 
 
 @pytest.mark.fault("F48")
-def test_work_that_dies_is_tried_so_often_and_takes_no_seat_with_it(house: House):
+def test_work_that_dies_is_tried_so_often_and_takes_no_seat_with_it(service: House):
     poison = {
         key: {
             "command": python(script),
@@ -72,63 +72,65 @@ def test_work_that_dies_is_tried_so_often_and_takes_no_seat_with_it(house: House
         }
         for key, (script, _) in DEATHS.items()
     }
-    slow = {key: {"command": house.work(1), "every": "2s"} for key in ("left", "right")}
-    house.declare(poison | slow, workers=2)
-    process = house.up()
+    slow = {key: {"command": service.work(1), "every": "2s"} for key in ("left", "right")}
+    service.declare(poison | slow, workers=2)
+    process = service.up()
     failed = "select key, attempt, error from runs join schedules on id = schedule_id"
     failed += " where state = 'failed' order by key"
     rows = wait_for(
-        lambda: len(found := house.query(failed)) == 4 and found, 30, "they have failed"
+        lambda: len(found := service.query(failed)) == 4 and found, 30, "they have failed"
     )
-    before = len(house.lines())
-    wait_for(lambda: len(house.lines()) >= before + 6, 20, "others go on")
-    house.stop(process)
+    before = len(service.lines())
+    wait_for(lambda: len(service.lines()) >= before + 6, 20, "others go on")
+    service.stop(process)
 
     assert rows == [(key, 5, error) for key, (_, error) in sorted(DEATHS.items())]
-    assert at_once(house.lines()[before:]) == 2, "both seats are there"
+    assert at_once(service.lines()[before:]) == 2, "both seats are there"
 
 
 @pytest.mark.fault("F48")
-def test_work_that_kills_its_worker_is_lost_after_five_of_them_and_others_go_on(house: House):
+def test_work_that_kills_its_worker_is_lost_after_five_of_them_and_others_go_on(service: House):
     poison = {"command": python(KILL_THE_WORKER), "every": "1h", "first_run": "now"}
-    house.declare({"poison": poison, "steady": {"command": house.work(0), "every": "1s"}})
+    service.declare({"poison": poison, "steady": {"command": service.work(0), "every": "1s"}})
     deaths = 0
-    process = house.up()
+    process = service.up()
 
     def is_lost() -> bool:
         """As under a supervisor that starts it again."""
         nonlocal deaths, process
         if process.poll() is not None:
-            deaths, process = deaths + 1, house.start()
-        return house.query("select 1 from runs where state = 'lost'") != []
+            deaths, process = deaths + 1, service.start()
+        return service.query("select 1 from runs where state = 'lost'") != []
 
     wait_for(is_lost, 60, "it is given up")
-    before = house.succeeded()
-    wait_for(lambda: house.succeeded() >= before + 2, 20, "others go on")
-    house.stop(process)
+    before = service.succeeded()
+    wait_for(lambda: service.succeeded() >= before + 2, 20, "others go on")
+    service.stop(process)
 
     told = "select attempt, losses, error from runs where state = 'lost'"
-    ((attempt, losses, error),) = house.query(told)
+    ((attempt, losses, error),) = service.query(told)
     assert (attempt, losses, deaths) == (5, 5, 5)
     assert "was lost" in error
     ended = "select ending from attempts join runs using (schedule_id, number) where state = 'lost'"
-    assert house.query(ended) == [("lost",)] * 4, "and the last one in the run itself"
+    assert service.query(ended) == [("lost",)] * 4, "and the last one in the run itself"
 
 
 @pytest.mark.fault("F49")
 @pytest.mark.mission("P12")
-def test_work_that_ends_for_nobody_is_timed_out_and_gone_before_its_seat_is_free(house: House):
+def test_work_that_ends_for_nobody_is_timed_out_and_gone_before_its_seat_is_free(service: House):
     """It ignores SIGTERM, and has forked twice and left its session. Its one successor, which waits
     for the seat, looks whether any of it is alive."""
-    pids = house.folder / "pids"
+    pids = service.folder / "pids"
     deaf = {"command": [*python(DEAF), str(pids)], "timeout": "1s", "priority": 1}
     after = {"command": ["sh", "-c", ARE_DEAD, str(pids)]}
     once = {"every": "1h", "first_run": "now"}
-    house.declare({"deaf": deaf | once, "after": after | once}, workers=1)
-    process = house.up()
+    service.declare({"deaf": deaf | once, "after": after | once}, workers=1)
+    process = service.up()
     ended = "select state, error from runs where finished_at is not null order by finished_at"
-    rows = wait_for(lambda: len(found := house.query(ended)) == 2 and found, 20, "both have ended")
-    house.stop(process)
+    rows = wait_for(
+        lambda: len(found := service.query(ended)) == 2 and found, 20, "both have ended"
+    )
+    service.stop(process)
 
     assert len(pids.read_text().split()) == 2, "there were two of them"
     assert rows == [("timed_out", "it took longer than its 1 s"), ("succeeded", None)]

@@ -8,30 +8,30 @@ from typing import Any
 
 import pytest
 
-from engine.house import House
+from harness.engine.service import House
+from harness.rules.world import at, specification
+from harness.store.stored_world import SetClock, memory_store
 from quarterjack import rules
 from quarterjack.clock import SystemClock
+from quarterjack.engine.clock_watch import ClockWatch
 from quarterjack.engine.executor import Cause, Executor
 from quarterjack.engine.loop import Loop
-from quarterjack.engine.node import Manner, Node
+from quarterjack.engine.node import Node, NodeConfig
 from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
 from quarterjack.engine.pruner import Pruner
-from quarterjack.engine.timekeeper import Timekeeper
-from quarterjack.engine.worker import Seats
+from quarterjack.engine.worker import WorkerConfig
 from quarterjack.errors import StoreAway, StoreUnusable
 from quarterjack.rules import Kind, Retention, Run, Status
-from quarterjack.store.values import Claim
+from quarterjack.store.types import Claim
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
-from rules.world import at, specification
-from store.stored_world import SetClock, memory_store
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    house = House()
-    yield house
-    house.close()
+def service() -> Iterator[House]:
+    service = House()
+    yield service
+    service.close()
 
 
 RUN = Run(1, 0, rules.Kind.SLOT, 0, 0, 0, "1", attempt=1)
@@ -67,7 +67,7 @@ class TestOutput:
         assert len(data) < HEAD_BYTES + TAIL_BYTES + 100
 
 
-class Steps:
+class Statements:
     """A process that does as it is told."""
 
     name = "steps"
@@ -87,16 +87,16 @@ class Steps:
         return int(answer) if answer is not None else None
 
 
-def looped(clock: Any, *answers: Any) -> tuple[Steps, list[str | None]]:
-    class Asked:
+def looped(clock: Any, *answers: Any) -> tuple[Statements, list[str | None]]:
+    class Caller:
         def now(self) -> int:
             return int(clock.now())
 
     problems: list[str | None] = []
 
-    async def run() -> Steps:
-        steps = Steps(*answers)
-        steps.loop = Loop(steps, Asked(), 5 * SECOND)
+    async def run() -> Statements:
+        steps = Statements(*answers)
+        steps.loop = Loop(steps, Caller(), 5 * SECOND)
         stepping = asyncio.ensure_future(steps.loop.run())
         for _ in range(200):
             await asyncio.sleep(0.01)
@@ -157,34 +157,34 @@ class TestTheClock:
                 return self.instant - self.apart
 
         clock, looks = Clock(at("09:00")), []
-        keeper = Timekeeper(clock, lambda: looks.append(1))
+        reconciler = ClockWatch(clock, lambda: looks.append(1))
         clock.instant += MINUTE
-        asyncio.run(keeper.step(clock.instant))
+        asyncio.run(reconciler.step(clock.instant))
         assert looks == []
 
         clock.instant, clock.apart = clock.instant + jump, jump
-        asyncio.run(keeper.step(clock.instant))
+        asyncio.run(reconciler.step(clock.instant))
 
         assert looks == [1]
 
     @pytest.mark.fault("F42")
-    def test_another_edition_of_the_zones_moves_the_slots_to_come(self, house: House):
-        house.add(cron="0 9 * * *", timezone="Europe/Berlin")
-        house.go("08:00")
-        connection = house.store._walker._connection
-        connection.execute("update facts set value = '2020a' where name = 'zone_data'")
+    def test_another_edition_of_the_zones_moves_the_slots_to_come(self, service: House):
+        service.add(cron="0 9 * * *", timezone="Europe/Berlin")
+        service.go("08:00")
+        connection = service.store._walker._connection
+        connection.execute("update metadata set value = '2020a' where name = 'zone_data'")
         connection.execute(f"update schedules set wake_at = {at('20:00')}, next_slot = 5")
-        house.restart()
-        house.go("08:00")
+        service.restart()
+        service.go("08:00")
 
         expected = at("2026-11-17T08:00:00Z")
-        assert (house.schedule().next_slot, house.schedule().wake_at) == (expected, expected)
-        assert house.slots() == []
+        assert (service.schedule().next_slot, service.schedule().wake_at) == (expected, expected)
+        assert service.slots() == []
 
 
 class TestMisbehavingWork:
     @pytest.mark.parametrize("awful", ["surrogate", "cannot be shown", "base"])
-    def test_whatever_it_raises_the_attempt_ends_and_others_go_on(self, house: House, awful: str):
+    def test_whatever_it_raises_the_attempt_ends_and_others_go_on(self, service: House, awful: str):
         class Odd(Exception):
             def __str__(self) -> str:
                 raise ZeroDivisionError
@@ -199,143 +199,143 @@ class TestMisbehavingWork:
                 awful
             ]
 
-        house.add("bad", every="1h")
-        house.add("good", every="1h")
-        house.work = work
-        house.go("09:00")
+        service.add("bad", every="1h")
+        service.add("good", every="1h")
+        service.work = work
+        service.go("09:00")
 
-        assert (house.states(1), house.states(2)) == (["failed"], ["succeeded"])
+        assert (service.states(1), service.states(2)) == (["failed"], ["succeeded"])
 
     def test_an_outcome_that_cannot_be_stored_is_settled_plainly_and_holds_nobody_up(
-        self, house: House
+        self, service: House
     ):
-        house.add("bad", every="1h")
-        house.add("good", every="1h")
-        connection = house.store._walker._connection
+        service.add("bad", every="1h")
+        service.add("good", every="1h")
+        connection = service.store._walker._connection
         connection.execute(
             "create trigger picky before update on runs when new.error = 'Failed: boom'"
             " begin select raise(abort, 'not this one'); end"
         )
-        house.work = lambda call: None if call.key == "good" else _boom()
+        service.work = lambda call: None if call.key == "good" else _boom()
         with pytest.raises(Exception, match="not this one"):
-            house.go("09:00")
+            service.go("09:00")
         for _ in range(3):
-            house.hint("worker")
+            service.hint("worker")
             try:
-                house.go("09:00:01")
+                service.go("09:00:01")
             except Exception as error:
                 assert "not this one" in str(error)
 
-        assert house.states(2) == ["succeeded"]
-        assert house.runs(1)[0].error == "its outcome could not be stored: Violation"
+        assert service.states(2) == ["succeeded"]
+        assert service.runs(1)[0].error == "its outcome could not be stored: Violation"
 
     def test_a_worker_that_is_full_takes_what_it_can(self):
-        house = House(seats=2)
+        service = House(seats=2)
         try:
             for key in "abcde":
-                house.add(key, every="1h")
-            house.work = lambda call: house.sleep(MINUTE)
-            house.go("09:00:30")
-            assert len(house.workers["w1"].running) == 2
-            house.go("09:05")
-            assert {house.states(identity)[0] for identity in range(1, 6)} == {"succeeded"}
+                service.add(key, every="1h")
+            service.work = lambda call: service.sleep(MINUTE)
+            service.go("09:00:30")
+            assert len(service.workers["w1"].running) == 2
+            service.go("09:05")
+            assert {service.states(identity)[0] for identity in range(1, 6)} == {"succeeded"}
         finally:
-            house.close()
+            service.close()
 
-    def test_long_work_keeps_its_lease(self, house: House):
-        house.add(every="1h")
-        house.work = lambda call: house.sleep(40 * MINUTE)
-        house.go("09:50")
+    def test_long_work_keeps_its_lease(self, service: House):
+        service.add(every="1h")
+        service.work = lambda call: service.sleep(40 * MINUTE)
+        service.go("09:50")
 
-        assert [call.attempt for _, call in house.calls] == [1]
-        assert house.states() == ["succeeded"]
+        assert [call.attempt for _, call in service.calls] == [1]
+        assert service.states() == ["succeeded"]
 
-    def test_a_hint_only_looks_at_the_leases(self, house: House):
+    def test_a_hint_only_looks_at_the_leases(self, service: House):
         """Else two processes on one database would wake each other for ever."""
-        house.add(every="1h")
-        house.work = lambda call: house.sleep(10 * MINUTE)
-        house.go("09:00")
-        before = house.store._walker._connection.total_changes()
+        service.add(every="1h")
+        service.work = lambda call: service.sleep(10 * MINUTE)
+        service.go("09:00")
+        before = service.store._walker._connection.total_changes()
         for _ in range(5):
-            house.ask_leases()
-            house.go("09:00")
+            service.ask_leases()
+            service.go("09:00")
 
-        assert house.store._walker._connection.total_changes() == before
+        assert service.store._walker._connection.total_changes() == before
 
-    def test_the_next_attempt_waits_until_the_last_one_has_ended(self, house: House):
+    def test_the_next_attempt_waits_until_the_last_one_has_ended(self, service: House):
         """Another process took the run over and gave it back, while its work was still ending."""
-        house.add(every="1h")
+        service.add(every="1h")
         ended: list[int] = []
 
         async def slow_to_end(call: Any) -> None:
             try:
-                await house.sleep(10 * MINUTE)
+                await service.sleep(10 * MINUTE)
             except asyncio.CancelledError:
-                await house.sleep(30 * SECOND)
+                await service.sleep(30 * SECOND)
                 raise
             finally:
                 ended.append(call.attempt)
 
-        house.work = slow_to_end
-        house.go("09:00")
-        connection = house.store._walker._connection
+        service.work = slow_to_end
+        service.go("09:00")
+        connection = service.store._walker._connection
         connection.execute("update runs set state = 'queued', worker = null, lease_until = null")
-        house.hint("worker")
-        house.go("09:00:10")
-        assert [call.attempt for _, call in house.calls] == [1]
-        assert {attempt for _, attempt in house.workers["w1"].running} == {1, 2}
-        house.go("09:30")
+        service.hint("worker")
+        service.go("09:00:10")
+        assert [call.attempt for _, call in service.calls] == [1]
+        assert {attempt for _, attempt in service.workers["w1"].running} == {1, 2}
+        service.go("09:30")
 
         assert ended == [1, 2]
-        assert house.states() == ["succeeded"]
+        assert service.states() == ["succeeded"]
 
     @pytest.mark.fault("F65", "F17")
     @pytest.mark.parametrize(
         "lost", [1, 2, 0], ids=["the last", "one before the last", "a failover gives it again"]
     )
     def test_one_that_claims_its_own_lost_run_stops_the_attempt_that_was_lost(
-        self, house: House, lost: int
+        self, service: House, lost: int
     ):
         """Renewals do not come through, though claims do: another process finds it lost."""
-        house.add(every="1h")
+        service.add(every="1h")
         stopped: list[int] = []
 
         async def endless(call: Any) -> None:
             try:
-                await house.sleep(10 * MINUTE)
+                await service.sleep(10 * MINUTE)
             except asyncio.CancelledError:
                 stopped.append(call.attempt)
                 raise
 
-        house.work = endless
-        house.go("09:00")
-        del house.processes["renewer w1"]
-        connection = house.store._walker._connection
+        service.work = endless
+        service.go("09:00")
+        del service.processes["renewer w1"]
+        connection = service.store._walker._connection
         connection.execute(
             f"update runs set state = 'queued', attempt = {lost}, worker = null, lease_until = null"
         )
-        house.hint("worker")
-        house.go("09:00:10")
+        service.hint("worker")
+        service.go("09:00:10")
 
         assert stopped == [1]
-        assert set(house.workers["w1"].running) == {("1-0", lost + 1)}
-        house.go("09:30")
-        assert house.states() == ["succeeded"]
+        assert set(service.workers["w1"].running) == {("1-0", lost + 1)}
+        service.go("09:30")
+        assert service.states() == ["succeeded"]
 
     @pytest.mark.fault("F17")
     @pytest.mark.parametrize("meanwhile", ["claims", "settles"])
     def test_one_that_a_failover_gives_again_is_not_settled_by_the_end_of_the_lost_attempt(
-        self, house: House, meanwhile: str
+        self, service: House, meanwhile: str
     ):
         """That one ends while the same number is claimed again, or its settlement is lost."""
-        house.add(every="1h")
-        store, ends = house.store, house.loop.create_future()
+        service.add(every="1h")
+        store, ends = service.store, service.loop.create_future()
         claim_runs, settle_runs = store.claim_runs, store.settle_runs
 
         async def work(call: Any) -> Any:
-            if len(house.calls) == 1:
+            if len(service.calls) == 1:
                 return await ends
-            await house.sleep(10 * MINUTE)
+            await service.sleep(10 * MINUTE)
             return "of the one that was given again"
 
         def fail_over() -> None:
@@ -346,7 +346,7 @@ class TestMisbehavingWork:
 
         async def claim_while_it_ends(*values: Any) -> Any:
             fail_over()
-            (lost,) = house.workers["w1"].running.values()
+            (lost,) = service.workers["w1"].running.values()
             ends.set_result("of the lost one")
             await lost.task
             return await claim_runs(*values)
@@ -355,73 +355,75 @@ class TestMisbehavingWork:
             fail_over()
             raise StoreAway("the connection was lost")
 
-        house.work = work
-        house.go("09:00")
-        house.hint("worker")
+        service.work = work
+        service.go("09:00")
+        service.hint("worker")
         if meanwhile == "claims":
             store.claim_runs = claim_while_it_ends
-            house.go("09:01")
+            service.go("09:01")
         else:
             store.settle_runs = lose_the_connection
             ends.set_result("of the lost one")
             with pytest.raises(StoreAway):
-                house.go("09:01")
-            house.hint("worker")
-            house.go("09:02")
+                service.go("09:01")
+            service.hint("worker")
+            service.go("09:02")
 
-        assert house.states() == ["running"]
-        house.go("09:30")
-        assert house.states() == ["succeeded"]
-        assert house.runs()[0].result == "of the one that was given again"
+        assert service.states() == ["running"]
+        service.go("09:30")
+        assert service.states() == ["succeeded"]
+        assert service.runs()[0].result == "of the one that was given again"
 
     @pytest.mark.fault("F11")
-    def test_an_attempt_whose_lease_another_took_is_stopped_and_writes_nothing(self, house: House):
-        house.add(every="1h")
-        house.work = lambda call: house.sleep(10 * MINUTE)
-        house.go("09:00")
-        connection = house.store._walker._connection
+    def test_an_attempt_whose_lease_another_took_is_stopped_and_writes_nothing(
+        self, service: House
+    ):
+        service.add(every="1h")
+        service.work = lambda call: service.sleep(10 * MINUTE)
+        service.go("09:00")
+        connection = service.store._walker._connection
         connection.execute(
             f"update runs set worker = 'other', attempt = 2, lease_until = {at('12:00')}"
         )
-        house.go("09:01")
+        service.go("09:01")
 
-        assert house.workers["w1"].held == []
-        assert (house.runs()[0].worker, house.states()) == ("other", ["running"])
+        assert service.workers["w1"].held == []
+        assert (service.runs()[0].worker, service.states()) == ("other", ["running"])
 
-    def test_what_its_own_process_works_on_is_never_lost(self, house: House):
+    def test_what_its_own_process_works_on_is_never_lost(self, service: House):
         """The store was away for longer than the lease; nobody could renew it."""
-        house.add(every="1h")
-        house.work = lambda call: house.sleep(10 * MINUTE)
-        house.go("09:00")
-        house.clock.instant += MINUTE
-        rescuer = house.processes["rescuer w1"]
+        service.add(every="1h")
+        service.work = lambda call: service.sleep(10 * MINUTE)
+        service.go("09:00")
+        service.clock.instant += MINUTE
+        rescuer = service.processes["rescuer w1"]
         rescuer._expected = None  # type: ignore[attr-defined]
-        house.run(rescuer.step(house.clock.instant))
+        service.run(rescuer.step(service.clock.instant))
 
-        house.go("09:30")
+        service.go("09:30")
 
-        assert house.states() == ["succeeded"]
-        assert house.runs()[0].losses == 0
+        assert service.states() == ["succeeded"]
+        assert service.runs()[0].losses == 0
 
 
 def _boom() -> None:
-    from engine.house import Failed
+    from harness.engine.service import Failed
 
     raise Failed("boom")
 
 
-def test_old_runs_are_forgotten_batch_by_batch(house: House):
-    house.add(every="1h", catch_up="skip")
+def test_old_runs_are_forgotten_batch_by_batch(service: House):
+    service.add(every="1h", catch_up="skip")
     for day in range(3):
-        house.go(at("09:00") + day * DAY)
-    many = len(house.runs())
-    house.clock.instant += 200 * DAY
-    house.hint("planner")
-    house.go(house.clock.instant + 2 * HOUR)
+        service.go(at("09:00") + day * DAY)
+    many = len(service.runs())
+    service.clock.instant += 200 * DAY
+    service.hint("planner")
+    service.go(service.clock.instant + 2 * HOUR)
 
     assert many > 40
-    assert len(house.runs()) < many
-    assert house.schedule().status is Status.ACTIVE
+    assert len(service.runs()) < many
+    assert service.schedule().status is Status.ACTIVE
 
 
 class TakesAWhile(SetClock):
@@ -436,34 +438,34 @@ class TestPruning:
     @pytest.mark.parametrize(
         ("clock", "rest"), [(SetClock(at("08:00")), 5), (TakesAWhile(at("08:00")), 2 * 3 + 9 * 3)]
     )
-    def test_rests_for_longer_than_a_batch_took(self, house: House, clock: SetClock, rest: int):
-        house.add(every="1m")
-        house.go("12:00")
-        pruner = Pruner(house.store, Retention(run_age=HOUR))
-        house.store._clock = clock
-        now = house.clock.instant + HOUR
+    def test_rests_for_longer_than_a_batch_took(self, service: House, clock: SetClock, rest: int):
+        service.add(every="1m")
+        service.go("12:00")
+        pruner = Pruner(service.store, Retention(run_age=HOUR))
+        service.store._clock = clock
+        now = service.clock.instant + HOUR
 
-        clock.instant = first = house.run(pruner.step(now))
-        second = house.run(pruner.step(first))
+        clock.instant = first = service.run(pruner.step(now))
+        second = service.run(pruner.step(first))
 
         assert (first, second) == (now + 2 * SECOND, first + rest * MILLISECOND)
 
-    def test_goes_on_after_the_clock_was_set_back(self, house: House):
-        pruner = Pruner(house.store, Retention())
-        now = house.run(pruner.step(house.run(pruner.step(at("12:00")))))
+    def test_goes_on_after_the_clock_was_set_back(self, service: House):
+        pruner = Pruner(service.store, Retention())
+        now = service.run(pruner.step(service.run(pruner.step(at("12:00")))))
 
-        assert house.run(pruner.step(now - DAY)) == now - DAY + 10 * MINUTE
+        assert service.run(pruner.step(now - DAY)) == now - DAY + 10 * MINUTE
 
-    def test_old_runs_are_looked_at_once_and_once_a_day_all_of_them(self, house: House):
-        house.add("early", every="365d")
-        house.ask(1, rules.run_now)
-        house.go("08:01")
-        pruner = Pruner(house.store, Retention(run_age=HOUR))
-        now = house.clock.instant = at("12:00")
+    def test_old_runs_are_looked_at_once_and_once_a_day_all_of_them(self, service: House):
+        service.add("early", every="365d")
+        service.ask(1, rules.run_now)
+        service.go("08:01")
+        pruner = Pruner(service.store, Retention(run_age=HOUR))
+        now = service.clock.instant = at("12:00")
         looks = []
         while now < at("12:00") + 25 * HOUR:
             before = pruner._sweep.old
-            now = house.clock.instant = house.run(pruner.step(now))
+            now = service.clock.instant = service.run(pruner.step(now))
             if pruner._sweep.old != before:
                 looks.append((now - at("12:00")) // HOUR)
 
@@ -474,7 +476,7 @@ def test_a_node_is_ready_from_when_it_runs_until_it_is_told_to_stop():
     async def lived() -> list[list[str]]:
         clock = SetClock(at("08:00"))
         store = memory_store(clock)
-        node = Node(store, {}, clock, Manner(Seats("w1")))
+        node = Node(store, {}, clock, NodeConfig(WorkerConfig("w1")))
         said = [node.problems()]
         running = asyncio.create_task(node.run())
         await asyncio.sleep(0)
@@ -565,16 +567,16 @@ class TestTimeouts:
         assert stopped == [("100ms", "timed_out"), ("200ms", "timed_out"), ("300ms", "timed_out")]
 
 
-def test_leases_are_renewed_in_time_though_the_clock_is_set_back(house: House):
-    house.add(every="1h")
-    house.work = lambda call: house.sleep(20 * HOUR)
-    house.go("09:00:04")
-    house.clock.instant = at("08:00")
-    house.hint("renewer")
-    house.go("08:00:05")
+def test_leases_are_renewed_in_time_though_the_clock_is_set_back(service: House):
+    service.add(every="1h")
+    service.work = lambda call: service.sleep(20 * HOUR)
+    service.go("09:00:04")
+    service.clock.instant = at("08:00")
+    service.hint("renewer")
+    service.go("08:00:05")
 
-    assert (house.runs()[0].lease_until or 0) > at("08:00:10")
-    assert house.states() == ["running"]
+    assert (service.runs()[0].lease_until or 0) > at("08:00:10")
+    assert service.states() == ["running"]
 
 
 def test_an_attempt_does_not_wait_for_ever_behind_one_that_is_deaf(

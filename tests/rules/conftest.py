@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture(autouse=True, params=["in memory", "on SQLite"])
 def _world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "on SQLite":
-        from store.stored_world import StoredWorld
+        from harness.store.stored_world import StoredWorld
 
         monkeypatch.setattr(request.module, "World", StoredWorld)
 

@@ -7,9 +7,9 @@ from time import process_time
 
 import pytest
 
-from quarterjack.rules import Facts, Limits, PassedOver, Reason, Status, create, plan
+from harness.rules.world import World, at, hours, made_by_slots, minutes, specification
+from quarterjack.rules import Facts, Limits, Reason, SlotsNotRun, Status, create, plan
 from quarterjack.times.instants import DAY, HOUR, SECOND
-from rules.world import World, at, hours, made_by_slots, minutes, specification
 
 
 def slots_run(world: World, identity: int) -> list[int]:
@@ -214,7 +214,7 @@ def test_slots_that_nobody_looked_at_for_years_cost_a_bounded_look_at_their_wind
     (decided,) = world.plan([identity])
 
     assert len(decided.added) == 1000
-    assert len(decided.passed) < 2500
+    assert len(decided.not_run) < 2500
     assert world.rows(identity)[0][1:] == ("missed", "max_catch_up_runs")
     assert sum(count for count, _, _ in world.rows(identity)) + len(decided.added) == 4000 * 24
 
@@ -230,10 +230,11 @@ def test_a_window_that_has_long_been_closed_is_given_up_with_all_slots_told():
 
     assert decided.added == ()
     assert (
-        sum(row.count for row in decided.passed) == (world.now - at("2026-12-31T23:30:00Z")) // HOUR
+        sum(row.count for row in decided.not_run)
+        == (world.now - at("2026-12-31T23:30:00Z")) // HOUR
     )
-    assert len(decided.passed) <= 504
-    assert decided.passed[0].reason == "coalesced"
+    assert len(decided.not_run) <= 504
+    assert decided.not_run[0].reason == "coalesced"
 
 
 def test_two_slots_within_grace_are_still_only_one_run_for_the_newest():
@@ -320,16 +321,16 @@ def test_a_year_asleep_is_planned_in_under_10_ms(fields: dict[str, object]):
     decided = plan(facts, later).plans[0]
 
     assert min(costs) < 0.010
-    total = sum(row.count for row in decided.passed) + len(decided.added)
+    total = sum(row.count for row in decided.not_run) + len(decided.added)
     assert total == 365 * 86_400
-    assert len(decided.passed) + len(decided.added) <= 700
+    assert len(decided.not_run) + len(decided.added) <= 700
 
 
 def test_a_passed_over_row_says_what_it_stands_for():
-    row = PassedOver(at("09:00"), at("11:00"), 3, Reason.COALESCED)
+    row = SlotsNotRun(at("09:00"), at("11:00"), 3, Reason.COALESCED)
 
     assert row.state == "missed"
-    assert PassedOver(at("09:00"), at("11:00"), 3, Reason.OVERLAP).state == "skipped"
+    assert SlotsNotRun(at("09:00"), at("11:00"), 3, Reason.OVERLAP).state == "skipped"
     assert Reason.OVERLAP.meaning == "an earlier run was still open"
 
 

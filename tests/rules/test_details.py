@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.errors import InvalidSpecification, WrongState
 from quarterjack.rules import (
     Ended,
@@ -23,9 +24,8 @@ from quarterjack.rules import (
     settle,
     to_json,
 )
-from quarterjack.rules.overlap import in_line, next_in_line
+from quarterjack.rules.policies.overlap import in_line, next_in_line
 from quarterjack.times.instants import MINUTE
-from rules.world import World, at
 
 
 class TestAnchorsAndResumes:
@@ -78,7 +78,7 @@ class TestAnchorsAndResumes:
         identity = world.add(every="10m", only_between="20:00-21:00")
         world.come("08:10")
         world.pause(identity, reason="holiday")
-        assert world.schedules[identity].passed is None
+        assert world.schedules[identity].not_run is None
         world.go("08:15")
         world.resume(identity)
         world.come("08:25")
@@ -90,13 +90,13 @@ class TestAnchorsAndResumes:
         world = World()
         identity = world.add(every="10m", only_between="20:00-21:00", on_exhausted="dead")
         world.come("08:10")
-        assert world.schedules[identity].passed is not None
+        assert world.schedules[identity].not_run is not None
         world.edit(identity, every="10m", on_exhausted="dead")
         world.come("08:20")
         world.claim()
         world.end(f"{identity}-0", Ending.FAILED)
 
-        assert world.schedules[identity].passed is None
+        assert world.schedules[identity].not_run is None
 
     def test_a_new_definition_opens_a_new_row(self):
         world = World()
@@ -319,20 +319,20 @@ class TestCountersAndRuns:
         assert (run.planned_at, run.request) == (at("09:00:30"), 0)
         assert run.ready_at == at("09:00")
 
-    @pytest.mark.parametrize("asked", ["slot", "manual", "backfill"])
-    def test_every_run_carries_what_a_worker_needs_to_find_it(self, asked: str):
+    @pytest.mark.parametrize("caller", ["slot", "manual", "backfill"])
+    def test_every_run_carries_what_a_worker_needs_to_find_it(self, caller: str):
         world = World()
         identity = world.add(cron="0 * * * *", priority=7, queue="reports")
-        if asked == "manual":
+        if caller == "manual":
             world.run_now(identity)
-        elif asked == "backfill":
+        elif caller == "backfill":
             world.backfill(identity, "07:00", "07:00")
             world.step()
         else:
             world.come("09:00")
 
         run = world.runs[f"{identity}-0"]
-        assert (run.kind, run.priority, run.queue) == (asked, 7, "reports")
+        assert (run.kind, run.priority, run.queue) == (caller, 7, "reports")
         assert (run.caught_up, run.planned_at) == (False, world.now)
 
     def test_a_slot_exactly_as_late_as_grace_is_no_catch_up(self):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.errors import Conflict, WrongState
 from quarterjack.rules import (
     Backfill,
@@ -23,7 +24,6 @@ from quarterjack.rules import (
     settle,
 )
 from quarterjack.times.instants import MINUTE
-from rules.world import World, at
 
 
 class TestOneShots:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.rules import Ending, GateState, Status
 from quarterjack.times.instants import MINUTE
-from rules.world import World, at
 
 
 def tripped(**fields: object) -> tuple[World, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.errors import Conflict, InvalidSpecification
 from quarterjack.rules import (
     Facts,
@@ -16,10 +17,9 @@ from quarterjack.rules import (
     read_specification,
     run_now,
 )
-from quarterjack.rules.limits import current_outage
-from quarterjack.rules.presets import AS_A_SETTING
+from quarterjack.rules.definition.presets import AS_A_SETTING
+from quarterjack.rules.policies.limits import current_outage
 from quarterjack.times.instants import MILLISECOND, MINUTE, SECOND
-from rules.world import World, at
 
 AGENT = AS_A_SETTING["agent"]["limits"]
 AFTER_THE_OUTAGE = AGENT._replace(max_dispatch_per_tick=0)
@@ -101,7 +101,7 @@ def test_what_a_person_changes_after_an_outage_takes_from_its_budget():
     unaware = run_now(facts._replace(limits=Limits(), outage=known), at("08:55"))
 
     assert first.outage == Outage(at("08:00"), at("08:55"), at("08:55:05"), recurring=1)
-    assert [str(row.reason) for row in second.plans[0].passed] == ["coalesced", "outage_limit"]
+    assert [str(row.reason) for row in second.plans[0].not_run] == ["coalesced", "outage_limit"]
     assert unaware.outage is not None, "whoever knows no limits forgets no budget"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.rules.world import at, specification
 from quarterjack.errors import WrongState
 from quarterjack.rules import (
     Attempt,
@@ -21,7 +22,6 @@ from quarterjack.rules import (
     Kind,
     Limits,
     Outcome,
-    PassedOver,
     PastRun,
     Plan,
     Reason,
@@ -30,19 +30,22 @@ from quarterjack.rules import (
     RunEvent,
     ScheduleEvent,
     Settlement,
+    SlotsNotRun,
     State,
     Status,
     create,
     horizons,
-    may_be_forgotten,
+    may_be_pruned,
     read_specification,
     to_json,
 )
-from quarterjack.rules.catch_up import CatchUpPolicy
-from quarterjack.rules.execution import Execution
-from quarterjack.rules.first_run import FirstRun
-from quarterjack.rules.overlap import IfRunning
-from quarterjack.rules.retry import Backoff, OnExhausted
+from quarterjack.rules.definition.validation import FIELDS
+from quarterjack.rules.policies.catch_up import CatchUpPolicy
+from quarterjack.rules.policies.execution import Execution
+from quarterjack.rules.policies.first_run import FirstRun
+from quarterjack.rules.policies.overlap import IfRunning
+from quarterjack.rules.policies.retry import Backoff, OnExhausted
+from quarterjack.rules.policies.windows import OnConstraint
 from quarterjack.rules.states import (
     OPEN,
     RUN_MOVES,
@@ -50,10 +53,7 @@ from quarterjack.rules.states import (
     moved_run,
     moved_schedule,
 )
-from quarterjack.rules.validation import FIELDS
-from quarterjack.rules.windows import OnConstraint
 from quarterjack.times.instants import DAY, HOUR
-from rules.world import at, specification
 
 NINE = "2026-11-16T09:00:00Z"
 RUN = Run(42, 7, Kind.SLOT, at("09:00"), at("09:00"), at("09:00"), "42")
@@ -93,11 +93,11 @@ class TestForms:
 
     def test_a_schedule_holds_its_specification(self):
         form = to_json(
-            SCHEDULE._replace(passed=PassedOver(at("09:00"), at("09:00"), 1, Reason.GRACE))
+            SCHEDULE._replace(not_run=SlotsNotRun(at("09:00"), at("09:00"), 1, Reason.GRACE))
         )
 
         assert form["specification"] == SCHEDULE.specification.to_json()
-        assert form["passed"] == {"first": NINE, "last": NINE, "count": 1, "reason": "grace"}
+        assert form["not_run"] == {"first": NINE, "last": NINE, "count": 1, "reason": "grace"}
         assert (form["cursor"], form["next_slot"]) == ("2026-11-16T08:00:00Z", NINE)
         assert (form["status"], form["wake_at"], form["paused_until"]) == ("active", NINE, None)
 
@@ -137,7 +137,7 @@ class TestForms:
         assert to_json(value) == form
 
     def test_plans_and_settlements_are_plain_json(self):
-        plan = Plan(SCHEDULE, [RUN], [PassedOver(at("09:00"), at("09:00"), 1, Reason.OVERLAP)])
+        plan = Plan(SCHEDULE, [RUN], [SlotsNotRun(at("09:00"), at("09:00"), 1, Reason.OVERLAP)])
         settlement = Settlement(RUN, SCHEDULE, closes=Reason.PAUSED)
 
         for value in (plan, settlement):
@@ -147,7 +147,7 @@ class TestForms:
         assert list(to_json(plan)) == [
             "schedule",
             "added",
-            "passed",
+            "not_run",
             "released",
             "closed",
             "cancelled",
@@ -236,7 +236,7 @@ class TestRetention:
         assert horizons(Retention(), now).runs == now - 90 * DAY
 
     @pytest.mark.parametrize(
-        ("changes", "forgotten"),
+        ("changes", "pruned"),
         [
             ({"finished_at": at("09:00") - DAY - 1}, True),
             ({"finished_at": at("09:00") - DAY}, False),
@@ -250,17 +250,17 @@ class TestRetention:
         ],
     )
     def test_a_run_may_be_forgotten_by_age_or_number_unless_it_is_needed(
-        self, changes: dict[str, object], forgotten: bool
+        self, changes: dict[str, object], pruned: bool
     ):
         run = PastRun(42, 90, at("08:59"), 100, "42-99", "42-98")._replace(**changes)
 
         retention = Retention(run_age=DAY, run_count=20)
-        assert may_be_forgotten(run, retention, at("09:00")) is forgotten
+        assert may_be_pruned(run, retention, at("09:00")) is pruned
 
     def test_without_bounds_nothing_is_forgotten(self):
         run = PastRun(42, 0, 0, 10_000_000)
 
-        assert not may_be_forgotten(run, Retention(None, None), at("09:00"))
+        assert not may_be_pruned(run, Retention(None, None), at("09:00"))
 
 
 class TestThePageOfPolicies:

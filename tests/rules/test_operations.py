@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from harness.rules.world import World, at, made_by_slots, specification
 from quarterjack.errors import Conflict, InvalidSpecification, WrongState
 from quarterjack.rules import Ending, Facts, Kind, Limits, Reason, State, Status, create, plan
 from quarterjack.times.instants import HOUR, MINUTE
-from rules.world import World, at, made_by_slots, specification
 
 
 def lived(**fields: object) -> tuple[World, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.rules.world import World, at, specification
 from quarterjack import rules
 from quarterjack.errors import Conflict
 from quarterjack.rules import (
@@ -18,7 +19,6 @@ from quarterjack.rules import (
     read_specification,
 )
 from quarterjack.times.instants import SECOND
-from rules.world import World, at, specification
 
 START = "09:00:09"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.rules import Ending, Gate, GateState, Reason, State
 from quarterjack.times.instants import HOUR
-from rules.world import World, at
 
 
 def busy(**fields: object) -> tuple[World, int]:

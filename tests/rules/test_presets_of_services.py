@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quarterjack.rules import HouseRules, Limits, Specification, read_specification
-from rules.world import at
+from harness.rules.world import at
+from quarterjack.rules import Limits, ServiceSettings, Specification, read_specification
 
 NOW = at("08:00")
 
@@ -20,31 +20,31 @@ def stored(specification: Specification) -> Specification:
     return again
 
 
-def created(house: HouseRules, **fields: Any) -> Specification:
-    return stored(house.specification({"every": "1h", **fields}, "k", NOW))
+def created(service: ServiceSettings, **fields: Any) -> Specification:
+    return stored(service.specification({"every": "1h", **fields}, "k", NOW))
 
 
-def edited(house: HouseRules, specification: Specification, **changes: Any) -> Specification:
-    return stored(house.amended(specification, changes, "k", NOW))
+def edited(service: ServiceSettings, specification: Specification, **changes: Any) -> Specification:
+    return stored(service.patched(specification, changes, "k", NOW))
 
 
 @pytest.mark.mission("D10", "P6")
 @pytest.mark.parametrize("preset", [None, "pipelit", "horsies", "posix", "agent"])
 class TestAnEditThatSaysNull:
     def test_goes_back_to_what_creation_gave(self, preset: str | None):
-        house = HouseRules(preset=preset, limits=Limits(max_consecutive_errors=3))
-        first = created(house, task="t", timezone="UTC")
+        service = ServiceSettings(preset=preset, limits=Limits(max_consecutive_errors=3))
+        first = created(service, task="t", timezone="UTC")
         other = {"max_consecutive_errors": 7, "timeout": "9s", "if_running": "queue"}
-        changed = edited(house, first, **other)
+        changed = edited(service, first, **other)
         assert changed != first
 
-        assert edited(house, changed, **dict.fromkeys(other)) == first
+        assert edited(service, changed, **dict.fromkeys(other)) == first
 
     def test_goes_back_to_the_preset_of_its_own_whatever_the_service_has(self, preset: str | None):
-        house = HouseRules(preset=preset)
-        first = created(house, task="t", preset="horsies")
+        service = ServiceSettings(preset=preset)
+        first = created(service, task="t", preset="horsies")
 
-        again = edited(house, edited(house, first, timeout="9s"), timeout=None)
+        again = edited(service, edited(service, first, timeout="9s"), timeout=None)
 
         assert (again.preset, again.timeout) == ("horsies", None)
 
@@ -52,36 +52,36 @@ class TestAnEditThatSaysNull:
 @pytest.mark.mission("D10")
 class TestAnEditThatCallsSomethingElse:
     def test_takes_the_preset_of_the_new_kind_instead_of_the_services(self):
-        house = HouseRules(preset="horsies")
-        task = created(house, task="t")
+        service = ServiceSettings(preset="horsies")
+        task = created(service, task="t")
         assert task.preset == "horsies"
 
-        prompt = edited(house, task, prompt="hello")
-        again = edited(house, prompt, task="t", prompt=None)
+        prompt = edited(service, task, prompt="hello")
+        again = edited(service, prompt, task="t", prompt=None)
 
         assert (prompt.preset, prompt.is_agent) == ("agent", True)
         assert (again.preset, again.is_agent) == ("horsies", False)
 
     def test_keeps_a_preset_of_its_own(self):
-        house = HouseRules(preset="horsies")
+        service = ServiceSettings(preset="horsies")
 
-        prompt = edited(house, created(house, task="t", preset="posix"), prompt="hello")
+        prompt = edited(service, created(service, task="t", preset="posix"), prompt="hello")
 
         assert prompt.preset == "posix"
 
     def test_keeps_a_preset_of_its_own_though_the_old_kind_brought_the_same(self):
-        house = HouseRules(preset="horsies")
+        service = ServiceSettings(preset="horsies")
 
-        task = edited(house, created(house, prompt="hello", preset="agent"), task="t")
+        task = edited(service, created(service, prompt="hello", preset="agent"), task="t")
 
         assert task.is_agent
 
 
 @pytest.mark.mission("D10")
 def test_an_edit_chooses_the_preset_that_the_service_has_by_then_and_changes_nothing_else():
-    before = created(HouseRules(preset="horsies"), task="t")
+    before = created(ServiceSettings(preset="horsies"), task="t")
 
-    after = edited(HouseRules(preset="agent"), before, name="renamed")
+    after = edited(ServiceSettings(preset="agent"), before, name="renamed")
 
     assert (before.preset, after.preset) == ("horsies", "agent")
     assert after.to_json() == before.to_json() | {"name": "renamed"}
@@ -89,8 +89,8 @@ def test_an_edit_chooses_the_preset_that_the_service_has_by_then_and_changes_not
 
 @pytest.mark.mission("D10")
 def test_a_body_that_was_stored_before_it_said_whose_preset_it_was_is_read_as_before():
-    house = HouseRules(preset="horsies")
-    body = created(house, task="t").to_json()
+    service = ServiceSettings(preset="horsies")
+    body = created(service, task="t").to_json()
     assert "preset" not in body, "a node of an older program refuses a field that it does not know"
 
     assert read_specification(body, key="k", now=None).preset is None

@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
+from harness.rules.world import World, at, made_by_slots, specification
 from quarterjack.errors import InvalidSpecification, Refused
 from quarterjack.rules import WAITING, Ending, Kind, Limits, Outage, State, Status
-from quarterjack.rules.anchors import slots_of
-from quarterjack.rules.execution import LOSSES_MAX
+from quarterjack.rules.policies.anchors import slots_of
+from quarterjack.rules.policies.execution import LOSSES_MAX
 from quarterjack.times import slots_between
 from quarterjack.times.instants import HOUR, MINUTE, SECOND
-from rules.world import World, at, made_by_slots, specification
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "150"))
 LONG = settings(
@@ -220,7 +220,7 @@ def test_every_slot_up_to_the_cursor_is_a_run_or_in_a_row_with_a_reason(
     schedule = (world.schedules | world.deleted)[identity]
     named = set(slots_between(slots_of(begun), begun.cursor, schedule.cursor))
     ran = {run.slot for run in made_by_slots(world, identity)}
-    rows = [row for (owner, _), row in world.passed.items() if owner == identity]
+    rows = [row for (owner, _), row in world.not_run.items() if owner == identity]
     covered = {slot for slot in named if any(row.first <= slot <= row.last for row in rows)}
     assert ran <= named
     if schedule.status in (Status.ACTIVE, Status.DONE):

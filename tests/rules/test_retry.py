@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.errors import WrongState
 from quarterjack.rules import Ending, Status, read_specification
-from quarterjack.rules.amending import amended
-from quarterjack.rules.retry import Backoff, OnExhausted, Retry
+from quarterjack.rules.definition.patch import patched
+from quarterjack.rules.policies.retry import Backoff, OnExhausted, Retry
 from quarterjack.times.instants import SECOND
-from rules.world import World, at
 
 
 def started(**fields: object) -> tuple[World, int]:
@@ -99,7 +99,7 @@ def test_a_delay_that_was_said_stays_though_it_was_the_default_then(
 ):
     """Found by the simulator: only what differed from the default was remembered."""
     nightly = read_specification({"cron": "0 9 * * *", "task": "work"} | fields, key="k", now=0)
-    body = amended(json.loads(nightly.text), {"every": "1d"})
+    body = patched(json.loads(nightly.text), {"every": "1d"})
 
     assert read_specification(body, key="k", now=0).retry.delay == delay * SECOND
 

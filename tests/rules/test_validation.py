@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.rules.world import at, specification
 from quarterjack.errors import InvalidSpecification
 from quarterjack.rules import PRESETS, Limits, read_specification
-from quarterjack.rules.presets import AS_A_SETTING, GENERAL
-from quarterjack.rules.validation import FIELDS
+from quarterjack.rules.definition.presets import AS_A_SETTING, GENERAL
+from quarterjack.rules.definition.validation import FIELDS
 from quarterjack.times import Cron, Every
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
-from rules.world import at, specification
 
 NOW = at("08:00")
 letters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from harness.rules.world import World, at
 from quarterjack.rules import Ending, Status
 from quarterjack.times import jitter_of
 from quarterjack.times.instants import SECOND
-from rules.world import World, at
 
 
 def slots_run(world: World) -> list[int]:

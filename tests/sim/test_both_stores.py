@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from quarterjack.store import postgres_walk
-from quarterjack.store.steps import sql
-from sim.both_stores import compared
-from store.server import server
+from harness.sim.both_stores import compared
+from harness.store.server import server
+from quarterjack.store.postgres import executor as postgres_walk
+from quarterjack.store.statements import sql
 
 pytestmark = pytest.mark.unmeasured
 SEEDS = (15, 17)
@@ -25,7 +25,7 @@ def test_a_week_is_the_same_on_both_stores(seed: int):
 
 PLANTED = {
     "who is claimed first": ("claim_runs", "ready_at, schedule_id", "ready_at, schedule_id desc"),
-    "what a day came to": ("roll_up", "count(started_at)", "count(started_at) + 1"),
+    "what a day came to": ("update_daily_stats", "count(started_at)", "count(started_at) + 1"),
 }
 """Differences between the stores: a statement, and what stands in it instead of what. Nobody who
 acts in a world notices the second: only its rows differ."""

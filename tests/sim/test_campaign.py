@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sim.campaign import WEEK, Verdict, found_by, judged, replay
-from sim.planted import BUGS
+from harness.sim.campaign import WEEK, Verdict, found_by, judged, replay
+from harness.sim.planted import BUGS
 
 pytestmark = pytest.mark.unmeasured
 WEEKS = range(1, 41)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from harness.sim.checker import Judge
+from harness.sim.journal import keep_journal
 from quarterjack.control import Control
 from quarterjack.rules import Limits
 from quarterjack.sim.faults import Fault
@@ -14,8 +16,6 @@ from quarterjack.sim.profile import Profile
 from quarterjack.sim.work import End, Script
 from quarterjack.sim.world import World
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND, read_instant
-from sim.checker import Judge
-from sim.journal import keep_journal
 
 START = read_instant("2026-11-16T08:00:00Z", "start")
 HOURLY = {"cron": "0 * * * *", "task": "work"}
@@ -236,7 +236,7 @@ def test_a_slot_that_is_due_in_the_moment_in_which_its_schedule_stops_itself_has
     world.go_for(3 * HOUR)
     judge = world.judged()
 
-    (row,) = judge.lives.passed[1]
+    (row,) = judge.lives.not_run[1]
     assert (row.first, row.count, row.reason) == (START + 20 * MINUTE, 1, "exhausted")
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from harness.sim.campaign import judged
+from harness.sim.oracle import Definition
 from quarterjack.errors import Invalid
 from quarterjack.rules import Limits, create, read_specification
-from quarterjack.rules.anchors import slots_of
+from quarterjack.rules.policies.anchors import slots_of
 from quarterjack.sim.definitions import ZONES, draw_when
 from quarterjack.sim.profile import Profile, draw_profile
 from quarterjack.sim.world import World
 from quarterjack.times import slots_between
 from quarterjack.times.instants import DAY, read_instant
-from sim.campaign import judged
-from sim.oracle import Definition
 
 
 def test_the_same_seed_gives_the_same_log():
@@ -24,7 +24,7 @@ def test_the_same_seed_gives_the_same_log():
     assert judged(3, 2.0).hash != judged(4, 2.0).hash
 
 
-TABLES = ("schedules", "runs", "attempts", "passed", "gates", "audit", "outbox")
+TABLES = ("schedules", "runs", "attempts", "slots_not_run", "gates", "audit", "outbox")
 
 
 def lived(profile: Profile) -> dict[str, Any]:

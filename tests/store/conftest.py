@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from store.stores import Asking, asking
+from harness.store.stores import Asking, asking
 
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Iterator[Asking]:
-    with asking("SQLite", tmp_path) as asked:
-        yield asked
+    with asking("SQLite", tmp_path) as caller:
+        yield caller

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quarterjack.store.address import is_postgres, without_secrets
-from quarterjack.store.postgres_link import address_of
+from quarterjack.store.postgres.connection import address_of
 
 
 @pytest.mark.parametrize(

@@ -9,38 +9,38 @@ from typing import Any
 
 import pytest
 
+from harness.rules.world import at
+from harness.store.stores import STORES, Asking, asking, connection, new, query, statements
 from quarterjack import rules
 from quarterjack.errors import Conflict, NotFound, Violation, WrongState
 from quarterjack.rules import Ending, Facts, Plans, Reason, Retention, State, Status
-from quarterjack.store.forgetting import Forgotten, Sweep
-from quarterjack.store.reads import Reads
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.steps import sql
-from quarterjack.store.values import (
-    Asked,
+from quarterjack.store.reader import Reader
+from quarterjack.store.sqlite.store import SqliteStore
+from quarterjack.store.statements import sql
+from quarterjack.store.transactions.retention import Pruned, PruneProgress
+from quarterjack.store.types import (
+    Caller,
     Chunk,
     Day,
     DeclarationRules,
     Declared,
     Difference,
     NewSchedule,
-    Place,
-    Stored,
+    RunCursor,
+    StoredSchedule,
 )
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
-from rules.world import at
-from store.stores import STORES, Asking, asking, connection, new, query, statements
 
 NOTHING_FORGOTTEN = Retention(None, None, None, None, None, None)
 
 
 @pytest.fixture(params=STORES)
 def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
-    with asking(request.param, tmp_path) as asked:
-        yield asked
+    with asking(request.param, tmp_path) as caller:
+        yield caller
 
 
-def reads(ask: Asking) -> Reads:
+def reads(ask: Asking) -> Reader:
     return ask.reads
 
 
@@ -188,7 +188,15 @@ def changes(ask: Asking) -> int:
     """A number that grows with each that is written."""
     if isinstance(ask.store, SqliteStore):
         return int(connection(ask).total_changes())
-    tables = ("schedules", "runs", "events", "audit", "planning", "specifications", "passed")
+    tables = (
+        "schedules",
+        "runs",
+        "events",
+        "audit",
+        "planner_state",
+        "specifications",
+        "slots_not_run",
+    )
     found = [query(ask, f"select max(xmin::text::bigint) from {table}") for table in tables]
     return max(newest or 0 for ((newest,),) in found)
 
@@ -543,7 +551,7 @@ class TestSchedules:
 
     @pytest.mark.mission("D10")
     def test_whose_preset_a_definition_was_read_with_is_kept(self, ask: Asking):
-        service = rules.HouseRules(preset="agent").specification
+        service = rules.ServiceSettings(preset="agent").specification
         wanted = {
             "own": service({"every": "1h", "task": "t", "preset": "horsies"}, "own", ask.now),
             "of its kind": service({"every": "1h", "plugin": "p"}, "of its kind", ask.now),
@@ -561,11 +569,11 @@ class TestSchedules:
     def test_no_edit_makes_more_of_them_agents_than_may_be_active(self, ask: Asking):
         agents = [new(f"a{n}", ask.now, every="1h", preset="agent") for n in range(1000)]
         ask.add_all([*agents, new("other", ask.now, every="1h")])
-        asked = Asked("ada", "test", "edit", limits=rules.Limits())
+        caller = Caller("ada", "test", "edit", limits=rules.Limits())
 
         def become_an_agent(which: str) -> Plans:
             said = new(which, ask.now, every="2h", preset="agent").specification
-            return ask(ask.store.edit_schedule(which, lambda *_: said, rules.edit, ask.now, asked))
+            return ask(ask.store.edit_schedule(which, lambda *_: said, rules.edit, ask.now, caller))
 
         become_an_agent("a1")
         with pytest.raises(Conflict, match='1000 schedules of the preset "agent" are active'):
@@ -615,10 +623,10 @@ class TestDeclaring:
         delete=lambda facts, now: rules.delete(facts, now, though_running=True),
     )
 
-    def declare(self, ask: Asking, keys: list[str], wanted: Difference) -> list[Stored]:
-        seen: list[Stored] = []
+    def declare(self, ask: Asking, keys: list[str], wanted: Difference) -> list[StoredSchedule]:
+        seen: list[StoredSchedule] = []
 
-        def difference(stored: Sequence[Stored], _: Declared) -> Difference:
+        def difference(stored: Sequence[StoredSchedule], _: Declared) -> Difference:
             seen.extend(stored)
             return wanted
 
@@ -704,7 +712,7 @@ class TestDeclaring:
             assert claim.run.schedule_id == other
             ask.settle((claim.run, ask.outcome()))
 
-        assert reads(ask).passed(str(other)) == []
+        assert reads(ask).not_run(str(other)) == []
 
     def test_what_was_deleted_before_is_shown_to_the_declaration(self, ask: Asking):
         self.declare(ask, ["a"], Difference([self.owned(ask, "a", every="1h")], [], []))
@@ -734,15 +742,15 @@ class TestOutputAndNotices:
         run = started(ask)
         ask.settle((run, ask.outcome("failed", error="boom")))
 
-        notices = ask(ask.store.take_notices(10))
-        again = ask(ask.store.take_notices(10))
+        notifications = ask(ask.store.take_notifications(10))
+        again = ask(ask.store.take_notifications(10))
 
-        assert notices == again
-        assert [(each.kind, each.about, each.detail) for each in notices] == [
+        assert notifications == again
+        assert [(each.kind, each.about, each.detail) for each in notifications] == [
             ("run.failed", ["1-0"], "boom")
         ]
-        ask(ask.store.mark_sent(notices, ask.now))
-        assert ask(ask.store.take_notices(10)) == []
+        ask(ask.store.mark_sent(notifications, ask.now))
+        assert ask(ask.store.take_notifications(10)) == []
 
     def test_events_are_written_with_the_decision_or_not_at_all(self, ask: Asking):
         run = started(ask)
@@ -785,24 +793,29 @@ class TestForgetting:
                 (claim,) = ask.claim()
             ask.settle((claim.run, ask.outcome()))
 
-    def forget(self, ask: Asking, **words: object) -> int:
+    def prune(self, ask: Asking, **words: object) -> int:
         """A whole sweep: how many rows were forgotten."""
-        counts: list[int] = [done.count for done in self.sweep(ask, **words)]
+        counts: list[int] = [done.count for done in self.batches(ask, **words)]
         return sum(counts)
 
-    def sweep(self, ask: Asking, sweep: Sweep = Sweep(), **words: object) -> list[Forgotten]:  # noqa: B008
+    def batches(
+        self,
+        ask: Asking,
+        progress: PruneProgress = PruneProgress(),  # noqa: B008
+        **words: object,
+    ) -> list[Pruned]:
         kept = NOTHING_FORGOTTEN._replace(**words)
         horizons, batches = rules.horizons(kept, ask.now), []
-        while not sweep.is_over:
-            batches.append(ask(ask.store.forget(horizons, kept, sweep, ask.now)))
-            sweep = batches[-1].sweep
+        while not progress.is_over:
+            batches.append(ask(ask.store.prune(horizons, kept, progress, ask.now)))
+            progress = batches[-1].progress
         return batches
 
     def test_what_is_too_old_goes_with_its_attempts_and_output(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += 10 * DAY
 
-        self.forget(ask, run_age=10 * DAY + 90 * MINUTE)
+        self.prune(ask, run_age=10 * DAY + 90 * MINUTE)
 
         assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2]
         counts = "select (select count(*) from attempts), (select count(*) from output)"
@@ -813,22 +826,22 @@ class TestForgetting:
         self.lived(ask)
         ask.clock.instant += 1000 * DAY
 
-        assert self.forget(ask, run_age=DAY) == 3 + 3 + 1, "with output, and an attempt"
+        assert self.prune(ask, run_age=DAY) == 3 + 3 + 1, "with output, and an attempt"
         assert [found.run.number for found in reads(ask).runs("nightly")] == [3]
-        assert self.forget(ask, run_age=DAY) == 0
+        assert self.prune(ask, run_age=DAY) == 0
 
     def test_only_so_many_runs_of_a_schedule_are_kept(self, ask: Asking):
         self.lived(ask)
 
-        assert self.forget(ask, run_count=2) == 2 + 2 + 1, "with output, and an attempt"
+        assert self.prune(ask, run_count=2) == 2 + 2 + 1, "with output, and an attempt"
         assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2]
 
     def test_output_and_events_have_ages_of_their_own(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += 10 * DAY
 
-        assert self.forget(ask, output_age=DAY) == 4
-        assert self.forget(ask, event_age=DAY) > 10
+        assert self.prune(ask, output_age=DAY) == 4
+        assert self.prune(ask, event_age=DAY) > 10
         assert len(reads(ask).runs("nightly")) == 4
 
     def test_what_nobody_was_told_of_is_not_forgotten(self, ask: Asking):
@@ -836,23 +849,23 @@ class TestForgetting:
         ask.settle((run, ask.outcome("failed")))
         ask.clock.instant += 10 * DAY
 
-        self.forget(ask, event_age=DAY)
-        notices = ask(ask.store.take_notices(10))
-        assert len(notices) == 1
-        ask(ask.store.mark_sent(notices, ask.now))
-        assert self.forget(ask, event_age=DAY) == 1
+        self.prune(ask, event_age=DAY)
+        notifications = ask(ask.store.take_notifications(10))
+        assert len(notifications) == 1
+        ask(ask.store.mark_sent(notifications, ask.now))
+        assert self.prune(ask, event_age=DAY) == 1
 
     def test_open_runs_stay_however_old(self, ask: Asking):
         started(ask)
         ask.clock.instant += 1000 * DAY
 
-        assert self.forget(ask, run_age=DAY, run_count=1) == 0
+        assert self.prune(ask, run_age=DAY, run_count=1) == 0
 
     def test_nothing_is_forgotten_without_a_horizon(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += 1000 * DAY
 
-        assert self.forget(ask) == 0
+        assert self.prune(ask) == 0
 
     def test_audit_rows_have_an_age_of_their_own(self, ask: Asking):
         for age in (3, 1):
@@ -860,8 +873,8 @@ class TestForgetting:
             row = f"{age}, {then}, 'a', 'b', 'c'"
             write(ask, f"insert into audit (id, at, by, origin, verb) values ({row})")
 
-        assert self.forget(ask, audit_age=2 * DAY) == 1
-        assert self.forget(ask, audit_age=2 * DAY) == 0
+        assert self.prune(ask, audit_age=2 * DAY) == 1
+        assert self.prune(ask, audit_age=2 * DAY) == 0
 
     def test_a_run_with_much_output_goes_only_after_its_output_has(self, ask: Asking):
         self.lived(ask)
@@ -869,7 +882,7 @@ class TestForgetting:
         ask(ask.store.add_output(more))
         ask.clock.instant += DAY
 
-        batches = self.sweep(ask, run_count=3)
+        batches = self.batches(ask, run_count=3)
 
         assert [batch.count for batch in batches if batch.count] == [12] * 5 + [1, 1]
         assert [found.run.number for found in reads(ask).runs("nightly")] == [3, 2, 1]
@@ -880,15 +893,15 @@ class TestForgetting:
     ):
         self.lived(ask, count=1)
         ask.clock.instant += 100 * DAY
-        first = self.sweep(ask, run_age=DAY)[-1].sweep
+        first = self.batches(ask, run_age=DAY)[-1].progress
         assert states(ask) == ["succeeded"], "it was the last one"
         ask.plan()
         (claim,) = ask.claim()
         ask.settle((claim.run, ask.outcome()))
         ask.clock.instant += HOUR
 
-        assert self.sweep(ask, Sweep(old=first.old), run_age=DAY)[-1].count == 0
-        assert self.forget(ask, run_age=DAY) == 1 + 1 + 1
+        assert self.batches(ask, PruneProgress(old=first.old), run_age=DAY)[-1].count == 0
+        assert self.prune(ask, run_age=DAY) == 1 + 1 + 1
 
     def test_an_open_run_is_looked_at_again_when_it_has_ended(self, ask: Asking):
         """It was beyond the number that is kept, but it was open."""
@@ -901,38 +914,38 @@ class TestForgetting:
             runs.append(claim.run)
         ask.settle((runs[1], ask.outcome()))
         ask.clock.instant += HOUR
-        assert self.forget(ask, run_count=2) == 0
+        assert self.prune(ask, run_count=2) == 0
         ask.settle((runs[0], ask.outcome()))
         ask.settle((runs[2], ask.outcome()))
         ask.clock.instant += HOUR
 
-        assert self.forget(ask, run_count=2) == 1
+        assert self.prune(ask, run_count=2) == 1
 
     def test_another_number_to_keep_is_looked_for_from_the_beginning(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += HOUR
 
-        assert [self.forget(ask, run_count=count) for count in (3, 3, 2, 1)] == [3, 0, 2, 2]
+        assert [self.prune(ask, run_count=count) for count in (3, 3, 2, 1)] == [3, 0, 2, 2]
 
     def test_what_is_looked_at_follows_what_ended_not_what_is_stored(self, ask: Asking):
         """Else a million idle schedules would be looked at in each sweep."""
         ask.add_all([new(f"idle{number}", ask.now, every="365d") for number in range(200)])
         self.lived(ask)
         ask.clock.instant += HOUR
-        self.forget(ask, run_count=2, run_age=DAY)
-        with statements(ask) as asked:
-            assert self.forget(ask, run_count=2, run_age=DAY) == 0
+        self.prune(ask, run_count=2, run_age=DAY)
+        with statements(ask) as caller:
+            assert self.prune(ask, run_count=2, run_age=DAY) == 0
 
-        assert not [name for name in asked if "schedules" in sql(name, "sqlite")]
-        assert len(asked) < 25
+        assert not [name for name in caller if "schedules" in sql(name, "sqlite")]
+        assert len(caller) < 25
 
     def test_beside_the_runs_that_are_kept_others_are_not_read(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += HOUR
 
-        sweep = self.sweep(ask, run_count=2)[-1].sweep
+        progress = self.batches(ask, run_count=2)[-1].progress
 
-        assert sweep.surplus == Place(reads(ask).run("1-3")[0].run.finished_at, 1, 3)
+        assert progress.surplus == RunCursor(reads(ask).run("1-3")[0].run.finished_at, 1, 3)
 
 
 class TestDays:
@@ -958,16 +971,16 @@ class TestDays:
         ask.clock.instant += DAY
         ask.settle((claim.run, ask.outcome("timed_out")))
 
-    def roll_up(self, ask: Asking) -> None:
-        sweep = Sweep()
+    def update_daily_stats(self, ask: Asking) -> None:
+        progress = PruneProgress()
         none = rules.horizons(NOTHING_FORGOTTEN, ask.now)
-        while not sweep.is_over:
-            sweep = ask(ask.store.forget(none, NOTHING_FORGOTTEN, sweep, ask.now)).sweep
+        while not progress.is_over:
+            progress = ask(ask.store.prune(none, NOTHING_FORGOTTEN, progress, ask.now)).progress
 
     def test_say_what_became_of_the_runs_of_each_schedule_and_of_all(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += HOUR
-        self.roll_up(ask)
+        self.update_daily_stats(ask)
 
         today = at("00:00") // DAY
         first, second = self.days(ask, "a")
@@ -983,7 +996,7 @@ class TestDays:
         self.lived(ask)
         ask.clock.instant += HOUR
         for _ in range(3):
-            self.roll_up(ask)
+            self.update_daily_stats(ask)
 
         assert [each.started for each in self.days(ask)] == [3, 1]
 
@@ -991,11 +1004,11 @@ class TestDays:
         run = started(ask)
         ask.settle((run, ask.outcome()))
         ask.clock.instant += 5 * MINUTE
-        self.roll_up(ask)
+        self.update_daily_stats(ask)
         assert self.days(ask) == []
 
         ask.clock.instant += 1
-        self.roll_up(ask)
+        self.update_daily_stats(ask)
         assert [each.succeeded for each in self.days(ask)] == [1]
 
     def test_know_a_run_before_it_is_forgotten(self, ask: Asking):
@@ -1040,14 +1053,14 @@ class TestDays:
         assert [each.succeeded for each in self.days(ask)] == [3]
 
     def swept(self, ask: Asking, kept: Retention) -> None:
-        sweep, horizons = Sweep(), rules.horizons(kept, ask.now)
-        while not sweep.is_over:
-            sweep = ask(ask.store.forget(horizons, kept, sweep, ask.now)).sweep
+        progress, horizons = PruneProgress(), rules.horizons(kept, ask.now)
+        while not progress.is_over:
+            progress = ask(ask.store.prune(horizons, kept, progress, ask.now)).progress
 
     def test_are_forgotten_by_an_age_of_their_own(self, ask: Asking):
         self.lived(ask)
         ask.clock.instant += HOUR
-        self.roll_up(ask)
+        self.update_daily_stats(ask)
         ask.clock.instant += 10 * DAY
 
         self.swept(ask, NOTHING_FORGOTTEN._replace(daily_age=11 * DAY))
@@ -1063,7 +1076,7 @@ class TestAClockThatWasAhead:
         ask.go("08:30")
         ask.plan()
 
-        assert query(ask, "select last_look from planning") == [(at("08:30"),)]
+        assert query(ask, "select last_look from planner_state") == [(at("08:30"),)]
 
     def test_days_are_rolled_up_and_runs_beyond_their_number_forgotten(self, ask: Asking):
         ask.add(every="1h")
@@ -1073,8 +1086,8 @@ class TestAClockThatWasAhead:
             for claim in ask.claim():
                 ask.settle((claim.run, ask.outcome()))
         ahead = ask.now + 30 * DAY
-        for name, place in [("rolled_up", [ahead, 1, 0]), ("surplus", [3, ahead, 1, 0])]:
-            ask(ask.store.put_fact(name, json.dumps(place)))
+        for name, place in [("daily_stats", [ahead, 1, 0]), ("surplus", [3, ahead, 1, 0])]:
+            ask(ask.store.put_metadata(name, json.dumps(place)))
         retention = Retention(run_count=3)
         for hour in range(14, 18):
             ask.go(f"{hour:02}:00")
@@ -1082,11 +1095,11 @@ class TestAClockThatWasAhead:
             for claim in ask.claim():
                 ask.settle((claim.run, ask.outcome()))
             ask.clock.instant += 10 * MINUTE
-            sweep = Sweep()
-            while not sweep.is_over:
+            progress = PruneProgress()
+            while not progress.is_over:
                 due = rules.horizons(retention, ask.now)
-                _, sweep = ask(ask.store.forget(due, retention, sweep, ask.now))
+                _, progress = ask(ask.store.prune(due, retention, progress, ask.now))
 
-        counted = "select succeeded from daily where schedule_id = 1"
+        counted = "select succeeded from daily_stats where schedule_id = 1"
         assert query(ask, counted) == [(3,)], "from when it is noticed"
         assert query(ask, "select count(*) from runs") == [(3,)]

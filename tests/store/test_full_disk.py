@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from engine.house import House
+from harness.engine.service import House
+from harness.rules.world import at
+from harness.store.disk import asking_on, remembering, small_disk, state
+from harness.store.stores import Asking, connection
 from quarterjack.errors import StoreFull
 from quarterjack.rules import Run
-from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.values import Chunk
+from quarterjack.store.sqlite.file import open_database
+from quarterjack.store.types import Chunk
 from quarterjack.times.instants import MINUTE, SECOND
-from rules.world import at
-from store.disk import asking_on, remembering, small_disk, state
-from store.stores import Asking, connection
 
 START = at("08:00")
 
@@ -101,27 +101,27 @@ def test_a_real_disk_with_room_for_n_pages_for_every_n(tmp_path: Path, made: Pat
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    house = House()
-    yield house
-    house.close()
+def service() -> Iterator[House]:
+    service = House()
+    yield service
+    service.close()
 
 
 @pytest.mark.fault("F31")
-def test_output_that_does_not_fit_leaves_a_mark_and_the_run_ends(house: House):
-    database = house.store._walker._connection
+def test_output_that_does_not_fit_leaves_a_mark_and_the_run_ends(service: House):
+    database = service.store._walker._connection
 
     async def work(call: Any) -> None:
-        await house.sleep(30 * SECOND)
+        await service.sleep(30 * SECOND)
         call.write(b"y" * 400_000)
         database.pragma("max_page_count", int(database.pragma("page_count")) + 20)
 
-    house.work = work
-    house.add(every="1h")
-    house.go("09:00")
+    service.work = work
+    service.add(every="1h")
+    service.go("09:00")
     with pytest.raises(StoreFull):
-        house.go("09:00:30")
+        service.go("09:00:30")
 
-    assert house.states() == ["succeeded"]
-    (row,) = house.table("output")
+    assert service.states() == ["succeeded"]
+    (row,) = service.table("output")
     assert row[-1] == b"\n[400000 bytes could not be kept: the disk is full]\n"

@@ -8,9 +8,9 @@ from itertools import product
 
 import pytest
 
-from quarterjack.store import postgres_walk
-from quarterjack.store.steps import sql
-from store.interleaving import FAILOVER, Case, Found, tried, world_of
+from harness.store.interleaving import FAILOVER, Case, FoundSchedule, tried, world_of
+from quarterjack.store.postgres import executor as postgres_walk
+from quarterjack.store.statements import sql
 
 pytestmark = pytest.mark.unmeasured
 
@@ -29,8 +29,8 @@ CASES = [
 ]
 
 
-async def wrong_in(if_running: str, cases: Sequence[Case]) -> list[Found]:
-    found: list[Found] = []
+async def wrong_in(if_running: str, cases: Sequence[Case]) -> list[FoundSchedule]:
+    found: list[FoundSchedule] = []
     async with world_of(if_running) as world:
         for case in cases:
             wrong, places = await tried(world, case)

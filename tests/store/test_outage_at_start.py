@@ -11,23 +11,23 @@ from typing import Any
 
 import pytest
 
+from harness.store.stores import STORES, Asking, asking, new, query
 from quarterjack import rules
 from quarterjack.clock import host_and_pid, process_identity
 from quarterjack.engine.planner import planning_within
 from quarterjack.rules import Facts, Limits, Outage, Plans
-from quarterjack.store.nodes import LIVES_FOR
-from quarterjack.store.values import Asked, Present
+from quarterjack.store.transactions.nodes import LIVES_FOR
+from quarterjack.store.types import Caller, NodeInfo
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, SECOND
-from store.stores import STORES, Asking, asking, new, query
 
-DECLARED = Asked("default", "declaration", "declare", limits=Limits())
+DECLARED = Caller("default", "declaration", "declare", limits=Limits())
 ELSEWHERE = {"host": "another-host", "process": "another boot, another container, 4711"}
 
 
 @pytest.fixture(params=STORES)
 def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
-    with asking(request.param, tmp_path) as asked:
-        yield asked
+    with asking(request.param, tmp_path) as caller:
+        yield caller
 
 
 def start(ask: Asking, name: str, **words: Any) -> int:
@@ -36,14 +36,14 @@ def start(ask: Asking, name: str, **words: Any) -> int:
     host, pid = host_and_pid()
     ask.clock.instant += MILLISECOND
     now = ask.store.now()
-    node = Present(name, host, pid, True, True, "1.0", "2026a", "default", "", now, now)
+    node = NodeInfo(name, host, pid, True, True, "1.0", "2026a", "default", "", now, now)
     node = node._replace(process=process_identity(pid))
     ask(ask.store.register(node._replace(**words)))
     return now
 
 
 def noted(ask: Asking) -> Outage | None:
-    ((text,),) = query(ask, "select outage from planning")
+    ((text,),) = query(ask, "select outage from planner_state")
     return Outage(*json.loads(text)) if text else None
 
 
@@ -212,6 +212,6 @@ def test_an_operation_while_no_planner_is_alive_finds_missed_what_is_due(
     ask.change(identity, operation)
 
     ran = query(ask, "select count(*) from runs where kind = 'slot'")
-    told = query(ask, "select passed from schedules union all select reason from passed")
+    told = query(ask, "select not_run from schedules union all select reason from slots_not_run")
     is_missed = any("outage" in text for (text,) in told if text)
     assert (ran == [(1,)], is_missed) == (is_planned, not is_planned)

@@ -13,22 +13,22 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from harness.store.dead_rows import claims_beside_dead_rows
+from harness.store.pool import pooled
+from harness.store.server import server
+from harness.store.stores import new
 from quarterjack import rules
 from quarterjack.clock import SystemClock
 from quarterjack.errors import StoreAway, StoreUnusable
 from quarterjack.rules import Ending, Limits, Outcome, Run, Specification
-from quarterjack.store.migration import Migration, migrations
-from quarterjack.store.postgres import PostgresStore
-from quarterjack.store.postgres_link import address_of
-from quarterjack.store.postgres_turns import USES_PER_PLAN, settings
-from quarterjack.store.postgres_walk import batch_of
-from quarterjack.store.steps import QUERIES, sql
-from quarterjack.store.values import NewSchedule
+from quarterjack.store.migrations import Migration, migrations
+from quarterjack.store.postgres.connection import address_of
+from quarterjack.store.postgres.executor import batch_of
+from quarterjack.store.postgres.group_commit import USES_PER_PLAN, settings
+from quarterjack.store.postgres.store import PostgresStore
+from quarterjack.store.statements import SQL_FOLDER, sql
+from quarterjack.store.types import NewSchedule
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
-from store.dead_rows import claims_beside_dead_rows
-from store.pool import pooled
-from store.server import server
-from store.stores import new
 
 OURS = migrations("postgres")
 LATEST = OURS[-1].number
@@ -106,8 +106,8 @@ class TestManyNodes:
                 found = []
                 for _ in range(20):
                     now = nodes[0].now()
-                    asked = [node.plan_due(now, 50, rules.plan) for node in nodes]
-                    found += [each.looked_at for each in await asyncio.gather(*asked)]
+                    caller = [node.plan_due(now, 50, rules.plan) for node in nodes]
+                    found += [each.looked_at for each in await asyncio.gather(*caller)]
                 connection = await stranger(url)
                 rows = await connection.fetchval("select count(*) from runs")
                 slots = "select count(distinct (schedule_id, slot)) from runs"
@@ -140,11 +140,11 @@ class TestManyNodes:
                 await nodes[0].plan_due(nodes[0].now(), 1000, rules.plan)
                 runs = await claimed(nodes[0], "w", 40)
                 outcome = Outcome(Ending.FAILED, nodes[0].now(), "no")
-                asked = [
+                caller = [
                     nodes[number % 4].settle_runs("w", [(run, outcome)], rules.settle, outcome.at)
                     for number, run in enumerate(runs)
                 ]
-                await asyncio.gather(*asked)
+                await asyncio.gather(*caller)
                 connection = await stranger(url)
                 failures = await connection.fetchval("select failures from gates")
                 await connection.close()
@@ -305,7 +305,8 @@ $$;
     f"create trigger collide before insert or update or delete on {table}"
     " for each statement execute function collide();\n"
     for table in (
-        "schedules", "specifications", "runs", "attempts", "planning", "events", "audit", "counters"
+        "schedules", "specifications", "runs", "attempts", "planner_state", "events", "audit",
+        "counters"
     )
 )  # fmt: skip
 
@@ -317,9 +318,9 @@ async def settled(store: PostgresStore, ended: list[tuple[Run, Outcome]]) -> Any
 async def waiting(url: str) -> None:
     """Until somebody waits for a lock."""
     connection = await stranger(url)
-    asked = "select count(*) from pg_locks where not granted"
+    caller = "select count(*) from pg_locks where not granted"
     for _ in range(500):
-        if await connection.fetchval(asked):
+        if await connection.fetchval(caller):
             break
         await asyncio.sleep(0.01)
     else:
@@ -359,7 +360,7 @@ class TestConnections:
         """The new primary has lost the last transaction, and the id goes to another schedule.
         Behind a pooler the connection to that stays, and nothing tells of the failover."""
 
-        async def asked(address: str) -> tuple[str, Specification, str]:
+        async def caller(address: str) -> tuple[str, Specification, str]:
             node = await PostgresStore(address_of(address), SystemClock(), "a").open(create=True)
             async with stores(url, 1) as [other]:
                 await add(node, command=["remove", "/srv/old"])
@@ -382,7 +383,7 @@ class TestConnections:
                 return claim.key, claim.specification, body
 
         with pooled(f"{url}&sslmode=disable", server().port) as through:
-            key, specification, body = live(asked(through if is_pooled else url))
+            key, specification, body = live(caller(through if is_pooled else url))
 
         assert (key, specification.text) == ("other0", body)
         assert specification.target.fields["command"] == ["back", "up"]
@@ -391,7 +392,7 @@ class TestConnections:
     def test_a_farewell_that_was_not_heard_yet_is_a_lost_connection(self, url: str, live: Any):
         """And no fault of what is asked next."""
 
-        async def told() -> set[str]:
+        async def log_fields() -> set[str]:
             answers = set()
             async with stores(url, 1) as (store,):
                 other = await stranger(url)
@@ -399,13 +400,13 @@ class TestConnections:
                     pid = (await store._main.link.connection()).get_server_pid()
                     await other.execute(f"select pg_terminate_backend({pid})")
                     try:
-                        answers.add(str(await store.read_fact("anything")))
+                        answers.add(str(await store.read_metadata("anything")))
                     except StoreAway:
                         answers.add("away")
                 await other.close()
             return answers
 
-        assert live(told()) <= {"away", "None"}
+        assert live(log_fields()) <= {"away", "None"}
 
     @pytest.mark.fault("F20")
     def test_a_table_that_somebody_locks_keeps_nobody_from_the_clock(self, url: str, live: Any):
@@ -414,9 +415,9 @@ class TestConnections:
                 other = await stranger(url)
                 await other.execute("begin; lock table runs in share mode")
                 store._heart.drop()
-                await store.beat()
+                await store.heartbeat()
                 async with stores(url, 1) as (newcomer,):
-                    await newcomer.beat()
+                    await newcomer.heartbeat()
                 await other.close()
                 return 2
 
@@ -426,7 +427,7 @@ class TestConnections:
     def test_a_lock_that_is_held_for_too_long_is_told_and_nothing_changed(
         self, url: str, live: Any, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("quarterjack.store.postgres_turns.LOCK_SECONDS", 0.2)
+        monkeypatch.setattr("quarterjack.store.postgres.group_commit.LOCK_SECONDS", 0.2)
 
         async def blocked() -> None:
             async with stores(url, 1) as (store,):
@@ -488,7 +489,7 @@ class TestHints:
                 watching = asyncio.create_task(other.watch(lambda: heard.append(1)))
                 began = one.now()
                 for number in range(100):
-                    await one.put_fact("x", str(number))
+                    await one.put_metadata("x", str(number))
                 lasted = one.now() - began
                 await asyncio.sleep(0.2)
                 watching.cancel()
@@ -547,8 +548,8 @@ class TestTheSchema:
             with pytest.raises(StoreUnusable) as told:
                 await store.open(create=True, steps=broken)
             other = await stranger(url)
-            asked = "select count(*) from pg_namespace where nspname = $1"
-            left = await other.fetchval(asked, address_of(url).schema)
+            caller = "select count(*) from pg_namespace where nspname = $1"
+            left = await other.fetchval(caller, address_of(url).schema)
             await other.close()
             return str(told.value), left
 
@@ -559,7 +560,7 @@ class TestTheSchema:
 
 class TestStatements:
     NAMES = sorted(
-        {file.stem for file in [*QUERIES.glob("*.sql"), *QUERIES.glob("postgres/*.sql")]}
+        {file.stem for file in [*SQL_FOLDER.glob("*.sql"), *SQL_FOLDER.glob("postgres/*.sql")]}
     )
 
     MANY = re.compile(r"^values \(|^update ", re.MULTILINE)
@@ -694,8 +695,8 @@ def test_a_plan_that_was_made_while_a_table_was_empty_is_not_kept_for_long(url: 
     async def rows_read(connection: asyncpg.Connection) -> int:
         await connection.execute("select pg_stat_force_next_flush()")
         await connection.execute("select pg_stat_clear_snapshot()")
-        asked = "select sum(idx_tup_read)::int from pg_stat_user_indexes where schemaname = $1"
-        return int(await connection.fetchval(asked, address_of(url).schema))
+        caller = "select sum(idx_tup_read)::int from pg_stat_user_indexes where schemaname = $1"
+        return int(await connection.fetchval(caller, address_of(url).schema))
 
     async def fired(store: PostgresStore) -> None:
         await store.change_schedule(1, rules.run_now, store.now())

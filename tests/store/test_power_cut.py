@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from harness.rules.world import at
+from harness.store.disk import Deed, asking_on, contents, left_by_a_power_cut, remembering, state
+from harness.store.stores import Asking, connection
 from quarterjack.errors import StoreUnusable
-from quarterjack.store.sqlite_file import open_database
+from quarterjack.store.sqlite.file import open_database
 from quarterjack.times.instants import MINUTE
-from rules.world import at
-from store.disk import Deed, asking_on, contents, left_by_a_power_cut, remembering, state
-from store.stores import Asking, connection
 
 CUTS = int(os.environ.get("CUTS", "150"))
 START = at("08:00")

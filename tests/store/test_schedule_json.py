@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
+from harness.store.stores import STORES, Asking, asking, query
 from quarterjack import rules
-from quarterjack.store.shown import schedule_json
 from quarterjack.times.instants import to_text
-from store.stores import STORES, Asking, asking, query
+from quarterjack.views import schedule_view
 
 NINE = "2026-11-16T09:00:00Z"
 
 
 @pytest.fixture(params=STORES)
 def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
-    with asking(request.param, tmp_path) as asked:
-        yield asked
+    with asking(request.param, tmp_path) as caller:
+        yield caller
 
 
 def shown(ask: Asking, which: str = "nightly") -> dict[str, Any]:
-    return schedule_json(ask.reads.schedule(which))
+    return schedule_view(ask.reads.schedule(which))
 
 
 def start_run(ask: Asking, at: str) -> rules.Run:
@@ -131,7 +131,7 @@ class TestTheNextRun:
     def test_of_one_shots_that_an_outage_has_staggered_is_when_each_may_start(self, ask: Asking):
         for key in ("first", "second"):
             ask.add(key, at=NINE, preset="agent")
-        query(ask, f"update planning set last_look = {ask.now}")
+        query(ask, f"update planner_state set last_look = {ask.now}")
         ask.go("09:30")
         ask.plan()
 
@@ -222,7 +222,7 @@ class TestTheLastSlot:
         run = start_run(ask, "09:00:07")
         ask.go("10:00:03")
         ask.plan()
-        assert ask.reads.passed("1")[0].reason == "overlap"
+        assert ask.reads.not_run("1")[0].reason == "overlap"
         end_run(ask, run, "10:10")
 
         ask.change(1, rules.run_now)

@@ -14,13 +14,13 @@ from typing import Any
 import apsw
 import pytest
 
+from harness.store.fuse import fuse_folder
 from quarterjack.errors import StoreAway, StoreFull, StoreUnusable, Violation
 from quarterjack.rules import Run, Schedule
-from quarterjack.store import sqlite_file
-from quarterjack.store.migration import Migration, migrations
-from quarterjack.store.sqlite_file import advised, open_database, open_to_read, path_of
-from quarterjack.store.steps import QUERIES, sql
-from store.fuse import fuse_folder
+from quarterjack.store.migrations import Migration, migrations
+from quarterjack.store.sqlite import file as sqlite_file
+from quarterjack.store.sqlite.file import advised, open_database, open_to_read, path_of
+from quarterjack.store.statements import SQL_FOLDER, sql
 
 OURS = migrations("sqlite")
 LATEST = OURS[-1].number
@@ -45,9 +45,10 @@ class TestSchema:
     def test_columns_are_the_fields_of_the_model_in_order(self, tmp_path: Path):
         connection = open_to_read(made(tmp_path))
 
-        beside = {"specification", "last_slot", "deleted_at"}
+        beside = {"specification", "last_fired_at", "last_slot", "deleted_at"}
         of_schedules = [name for name in Schedule._fields if name not in beside]
-        assert self.columns(connection, "schedules")[: len(of_schedules)] == of_schedules
+        columns = self.columns(connection, "schedules")
+        assert [name for name in columns if name in of_schedules] == of_schedules
         assert self.columns(connection, "runs") == list(Run._fields)
 
     def test_a_fresh_one_equals_an_old_one_brought_up_to_date(self, tmp_path: Path):
@@ -112,7 +113,7 @@ class TestSchema:
     def test_killed_while_it_is_made_it_is_made_at_the_next_start(self, tmp_path: Path, place: str):
         code = (
             "import sys; from pathlib import Path;"
-            "from quarterjack.store.sqlite_file import open_database;"
+            "from quarterjack.store.sqlite.file import open_database;"
             "open_database(Path(sys.argv[1]), now=0, create=True)"
         )
         path = tmp_path / "q.db"
@@ -139,7 +140,7 @@ class TestSchema:
     def test_people_can_read_it(self, tmp_path: Path):
         connection = open_database(made(tmp_path), now=0)
         connection.execute(
-            "insert into passed values (1, 1794819600000000, 1794819660000000, 2, 'overlap')"
+            "insert into slots_not_run values (1, 1794819600000000, 1794819660000000, 2, 'overlap')"
         )
 
         rows = connection.execute("select * from readable_slots").fetchall()
@@ -153,7 +154,7 @@ class TestSchema:
 class TestStatements:
     @pytest.mark.parametrize(
         "file",
-        [file for file in sorted(QUERIES.rglob("*.sql")) if file.parent.name != "postgres"],
+        [file for file in sorted(SQL_FOLDER.rglob("*.sql")) if file.parent.name != "postgres"],
         ids=lambda file: file.stem,
     )
     def test_each_file_is_one_statement_whose_values_come_in_order(self, file: Path):
@@ -166,12 +167,12 @@ class TestStatements:
 
     def test_nothing_is_there_that_nobody_asks(self):
         """The simulation asks one of them."""
-        house = Path(sqlite_file.__file__).parents[1]
-        files = [*house.glob("store/*.py"), *house.glob("sim/*.py")]
-        source = "".join(file.read_text() for file in files)
-        names = {file.stem for file in QUERIES.rglob("*.sql")}
+        source = Path(sqlite_file.__file__).parents[2]
+        files = [*source.glob("store/**/*.py"), *source.glob("sim/*.py")]
+        text = "".join(file.read_text() for file in files)
+        names = {file.stem for file in SQL_FOLDER.rglob("*.sql")}
 
-        assert {name for name in names if f'"{name}"' not in source} == set()
+        assert {name for name in names if f'"{name}"' not in text} == set()
 
     def test_a_statement_is_planned_once_whatever_values_it_is_given(self, tmp_path: Path):
         planned_anew: list[int] = []
@@ -208,9 +209,9 @@ from pathlib import Path
 from quarterjack.clock import SystemClock
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine.node import Node
-from quarterjack.declare.applying import apply
-from quarterjack.store.reads import Reads
-from quarterjack.wiring import open_store, targets
+from quarterjack.declare.apply import apply
+from quarterjack.store.reader import Reader
+from quarterjack.service import open_store, targets
 
 path, opened, clock = Path(sys.argv[1]), [], SystemClock()
 file = path.with_name("q.yaml")
@@ -221,9 +222,9 @@ async def lived():
     sys.addaudithook(lambda event, values: event == "open" and opened.append(str(values[0])))
     declaration = read_declaration(file)
     await apply(store, declaration, clock.now())
-    node = Node(store, targets({}), clock, declaration.manner("w"))
+    node = Node(store, targets({}), clock, declaration.node_config("w"))
     running = asyncio.create_task(node.run())
-    reads = Reads(f"sqlite:///{path}")
+    reads = Reader(f"sqlite:///{path}")
     while not [run for run in reads.runs() if run.run.finished_at]:
         await asyncio.sleep(0.02)
     await store.shorten_log()
@@ -252,7 +253,7 @@ class TestBadLuck:
         open_database(path, now=0, create=True, steps=OURS[:1]).close()
         code = (
             "import sys; from pathlib import Path;"
-            "from quarterjack.store.sqlite_file import open_database;"
+            "from quarterjack.store.sqlite.file import open_database;"
             "sys.stdin.readline(); open_database(Path(sys.argv[1]), now=0, create=True)"
         )
         both = [
@@ -290,7 +291,7 @@ class TestBadLuck:
         consequence; and never is the database taken for an empty one."""
         path, facts = made(tmp_path), [(b"n%d" % number, b"x" * 200) for number in range(200)]
         connection = open_database(path, now=0)
-        into = "insert into facts values (cast(? as text), cast(? as text))"
+        into = "insert into metadata values (cast(? as text), cast(? as text))"
         connection.executemany(into, facts)
         connection.close()
         whole, found = path.read_bytes(), 0
@@ -306,7 +307,7 @@ class TestBadLuck:
                 continue
             columns = "cast(name as blob), cast(value as blob)"
             try:
-                rows = connection.execute(f"select {columns} from facts").fetchall()
+                rows = connection.execute(f"select {columns} from metadata").fetchall()
             except apsw.SQLError:  # the name of a column or table: whoever asks for it is told
                 found += 1
                 continue
@@ -446,7 +447,7 @@ class TestBadLuck:
     def test_two_who_make_it_at_once_make_one(self, tmp_path: Path):
         code = (
             "import sys; from pathlib import Path;"
-            "from quarterjack.store.sqlite_file import open_database;"
+            "from quarterjack.store.sqlite.file import open_database;"
             "open_database(Path(sys.argv[1]), now=0, create=True)"
         )
         path = tmp_path / "q.db"

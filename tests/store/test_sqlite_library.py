@@ -7,10 +7,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from harness.store.wal import check, pairs_at_once
 from quarterjack.errors import StoreUnusable
-from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.sqlite_library import may_lose_commits
-from store.wal import check, pairs_at_once
+from quarterjack.store.sqlite.file import open_database
+from quarterjack.store.sqlite.library import may_lose_commits
 
 
 @pytest.mark.fault("F28")
@@ -57,7 +57,7 @@ def test_two_processes_that_write_and_write_back_at_once_lose_nothing(tmp_path: 
 @pytest.mark.fault("F28")
 def test_a_lost_row_would_be_found(tmp_path: Path):
     pairs_at_once(tmp_path, pairs=20, seed=1)
-    apsw.Connection(str(tmp_path / "q.db")).execute("delete from facts where name = '1-7'")
+    apsw.Connection(str(tmp_path / "q.db")).execute("delete from metadata where name = '1-7'")
 
     with pytest.raises(AssertionError, match="acknowledged and lost: "):
         check(tmp_path / "q.db", [10, 10])

@@ -10,19 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from quarterjack.engine import caretaker
-from quarterjack.engine.caretaker import Caretaker
+from harness.store.stores import Asking, asking, connection
+from quarterjack.engine import storage as caretaker
+from quarterjack.engine.storage import StorageMaintenance
 from quarterjack.errors import StoreAway
-from quarterjack.store import sqlite, sqlite_thread
-from quarterjack.store.reads import Reads
-from quarterjack.store.sqlite import SqliteStore
+from quarterjack.store.reader import Reader
+from quarterjack.store.sqlite import executor as sqlite_thread
+from quarterjack.store.sqlite import store as sqlite
+from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.times.instants import HOUR, MINUTE
-from store.stores import Asking, asking, connection
 
 READING = """
 import sys, apsw
 connection = apsw.Connection(sys.argv[1], flags=apsw.SQLITE_OPEN_READONLY)
-connection.execute("begin; select * from facts").fetchall()
+connection.execute("begin; select * from metadata").fetchall()
 print("reading", flush=True)
 sys.stdin.read()
 """
@@ -74,12 +75,12 @@ class TestTheLog:
 
     def test_is_looked_at_without_a_statement_and_rarely_written_back(self, ask: Asking):
         assert isinstance(ask.store, SqliteStore)
-        keeper, now = Caretaker(ask.store), ask.now
+        reconciler, now = StorageMaintenance(ask.store), ask.now
         before = ask.store.statements
         wakes = [now]
         while wakes[-1] < now + MINUTE:
-            wakes.append(ask(keeper.step(wakes[-1])))
-        ask(keeper._shorten_log())
+            wakes.append(ask(reconciler.step(wakes[-1])))
+        ask(reconciler._shorten_log())
 
         assert wakes[1:] == [now + MINUTE]
         assert ask.store.statements == before
@@ -88,11 +89,11 @@ class TestTheLog:
         self, ask: Asking, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ):
         monkeypatch.setattr(caretaker, "ALARM_BYTES", MUCH // 2)
-        keeper = Caretaker(ask.store)
+        reconciler = StorageMaintenance(ask.store)
         with reader(ask):
             for _ in range(4):
                 write_much(ask)
-                ask(keeper._shorten_log())
+                ask(reconciler._shorten_log())
 
         told = caplog.text.count("the log of the database grows bytes=")
         assert told == 2, "once, and when it had doubled"
@@ -114,7 +115,7 @@ def test_a_read_of_ours_ends_even_if_it_has_many_statements(
 ):
     ask.add(every="1h")
     monkeypatch.setattr(sqlite_thread, "READ_SECONDS_MAX", -1)
-    reads = Reads(ask.url)
+    reads = Reader(ask.url)
 
     with pytest.raises(StoreAway, match="reading took longer than -1 s; ask for less at a time"):
         reads.schedules()
@@ -130,8 +131,8 @@ def test_the_room_that_forgotten_rows_leave_is_given_back_bit_by_bit(ask: Asking
     connection(ask).execute("delete from output")
     ask(ask.store.shorten_log())
     before = path.stat().st_size
-    keeper, now, bits = Caretaker(ask.store), ask.now, 0
-    while (wake := ask(keeper.step(now))) <= ask.now + HOUR:
+    reconciler, now, bits = StorageMaintenance(ask.store), ask.now, 0
+    while (wake := ask(reconciler.step(now))) <= ask.now + HOUR:
         bits += wake - now < MINUTE
         now = wake
     ask(ask.store.shorten_log())

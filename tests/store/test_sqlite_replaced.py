@@ -10,12 +10,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from harness.rules.world import at
+from harness.store.disk import asking_on
+from harness.store.stores import Asking, connection, new
 from quarterjack.errors import StoreAway, StoreUnusable
-from quarterjack.store.reads import Reads
-from quarterjack.store.sqlite_file import open_database
-from rules.world import at
-from store.disk import asking_on
-from store.stores import Asking, connection, new
+from quarterjack.store.reader import Reader
+from quarterjack.store.sqlite.file import open_database
 
 START = at("08:00")
 
@@ -84,7 +84,7 @@ def test_the_log_of_whoever_came_later_is_left_alone(ask: Asking, tmp_path: Path
     move(tmp_path / "copy.db", tmp_path / "q.db")
     (tmp_path / "q.db-wal").rename(tmp_path / "old-wal")
     later = open_database(tmp_path / "q.db", now=START)
-    later.execute("insert into facts values ('later', 'x')")
+    later.execute("insert into metadata values ('later', 'x')")
 
     with pytest.raises(StoreUnusable):
         ask.add("one more", every="1h")
@@ -95,7 +95,7 @@ def test_the_log_of_whoever_came_later_is_left_alone(ask: Asking, tmp_path: Path
 
 @pytest.mark.fault("F33")
 def test_whoever_only_reads_is_told_as_well(ask: Asking, tmp_path: Path):
-    reads = Reads(f"sqlite:///{tmp_path}/q.db")
+    reads = Reader(f"sqlite:///{tmp_path}/q.db")
     assert len(reads.schedules()) == 50
     move(tmp_path / "copy.db", tmp_path / "q.db")
 
@@ -108,12 +108,12 @@ def test_whoever_only_reads_is_told_as_well(ask: Asking, tmp_path: Path):
 def test_what_other_processes_write_is_no_reason(ask: Asking, tmp_path: Path):
     for number in range(5):
         other = apsw.Connection(str(tmp_path / "q.db"))
-        other.execute("insert into facts values (?, ?)", (f"n{number}", "x" * 100_000))
+        other.execute("insert into metadata values (?, ?)", (f"n{number}", "x" * 100_000))
         other.execute("pragma wal_checkpoint(truncate)").fetchall()
         other.close()
         ask.add(f"and ours {number}", every="1h")
 
-    assert len(Reads(f"sqlite:///{tmp_path}/q.db").schedules(limit=100)) == 55
+    assert len(Reader(f"sqlite:///{tmp_path}/q.db").schedules(limit=100)) == 55
 
 
 @pytest.mark.fault("F32")

@@ -13,24 +13,24 @@ from typing import Any
 import apsw
 import pytest
 
+from harness.store.stores import Asking, connection, new
 from quarterjack.clock import SystemClock
 from quarterjack.errors import StoreAway
-from quarterjack.store import sqlite_thread
 from quarterjack.store.specifications import Specifications
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import open_database
-from quarterjack.store.sqlite_thread import CommittingThread, Walker
-from quarterjack.store.steps import QUERIES, Ask, Operation, Steps, sql
-from store.stores import Asking, connection, new
+from quarterjack.store.sqlite import executor as sqlite_thread
+from quarterjack.store.sqlite.executor import Executor, GroupCommitThread
+from quarterjack.store.sqlite.file import open_database
+from quarterjack.store.sqlite.store import SqliteStore
+from quarterjack.store.statements import SQL_FOLDER, Operation, Query, Statements, sql
 
 
-def remember(name: str, value: str) -> Steps[str]:
-    yield Ask("put_fact", (name, value))
+def remember(name: str, value: str) -> Statements[str]:
+    yield Query("put_metadata", (name, value))
     return value
 
 
-def fail(name: str) -> Steps[None]:
-    yield Ask("put_fact", (name, "half-way"))
+def fail(name: str) -> Statements[None]:
+    yield Query("put_metadata", (name, "half-way"))
     raise ZeroDivisionError(name)
 
 
@@ -39,10 +39,10 @@ def operation(steps: Any, *values: Any) -> Operation:
 
 
 @contextmanager
-def walking(path: Path) -> Iterator[tuple[Walker, apsw.Connection]]:
+def walking(path: Path) -> Iterator[tuple[Executor, apsw.Connection]]:
     """A walker, and another connection that sees what is committed."""
     connection = open_database(path, now=0, create=True)
-    walker = Walker(connection, path, Specifications(), SystemClock())
+    walker = Executor(connection, path, Specifications(), SystemClock())
     other = apsw.Connection(str(path))
     try:
         yield walker, other
@@ -52,7 +52,7 @@ def walking(path: Path) -> Iterator[tuple[Walker, apsw.Connection]]:
 
 
 def facts(other: apsw.Connection) -> dict[str, str]:
-    return dict(other.execute("select name, value from facts").fetchall())
+    return dict(other.execute("select name, value from metadata").fetchall())
 
 
 class TestAGroup:
@@ -100,9 +100,9 @@ class TestAGroup:
             assert (again[0].error, facts(other)) == (None, {"a": "1"})
 
     def test_an_error_that_undoes_everything_is_told_to_everybody(self, tmp_path: Path):
-        def roll_back() -> Steps[None]:
+        def roll_back() -> Statements[None]:
             walker._connection.execute("rollback")  # as SQLite does when the disk is full
-            yield Ask("no_such_statement")
+            yield Query("no_such_statement")
 
         with walking(tmp_path / "q.db") as (walker, other):
             group = [operation(remember, "a", "1"), operation(roll_back)]
@@ -118,10 +118,10 @@ class TestAGroup:
         """Its number is given to another, whose definition would be taken for this one."""
         said = new("a", 0, every="1h").specification
 
-        def add_and_fail(known: Specifications) -> Steps[None]:
+        def add_and_fail(known: Specifications) -> Statements[None]:
             known.add((1, 1), said)
             walker._connection.execute("rollback")  # as SQLite does when the disk is full
-            yield Ask("no_such_statement")
+            yield Query("no_such_statement")
 
         with walking(tmp_path / "q.db") as (walker, _):
             walker.run([operation(add_and_fail, walker._known)])
@@ -147,8 +147,8 @@ class TestAGroup:
     ):
         monkeypatch.setattr(sqlite_thread, "STATEMENT_SECONDS_MAX", -1)
 
-        def endless() -> Steps[Any]:
-            return (yield Ask("due_schedules", (0, 1)))
+        def endless() -> Statements[Any]:
+            return (yield Query("due_schedules", (0, 1)))
 
         with walking(tmp_path / "q.db") as (walker, _):
             walker._connection.set_progress_handler(walker._is_too_late, 1)
@@ -171,8 +171,8 @@ class TestTheThread:
     def test_answers_only_after_the_commit(self, tmp_path: Path):
         path = tmp_path / "q.db"
 
-        async def asked() -> list[dict[str, str]]:
-            doing = CommittingThread(walker)
+        async def caller() -> list[dict[str, str]]:
+            doing = GroupCommitThread(walker)
             seen = []
             for number in range(20):
                 await doing.run(operation(remember, f"n{number}", "x"))
@@ -181,7 +181,7 @@ class TestTheThread:
             return seen
 
         with walking(path) as (walker, other):
-            seen = asyncio.run(asked())
+            seen = asyncio.run(caller())
 
         assert [len(each) for each in seen] == list(range(1, 21))
 
@@ -191,23 +191,23 @@ class TestTheThread:
         path = tmp_path / "q.db"
         groups: list[int] = []
 
-        async def asked() -> None:
-            doing = CommittingThread(walker)
+        async def caller() -> None:
+            doing = GroupCommitThread(walker)
             many = [operation(remember, f"n{number}", "x") for number in range(200)]
             await asyncio.gather(*(doing.run(each) for each in many))
             await doing.close()
 
         with walking(path) as (walker, other):
             monkeypatch.setattr(walker, "run", counted(walker.run, groups))
-            asyncio.run(asked())
+            asyncio.run(caller())
             assert len(facts(other)) == 200
 
         assert sum(groups) == 200
         assert len(groups) < 20, "the disk is waited for a few times, not 200 times"
 
     def test_a_caller_who_gave_up_harms_nobody(self, tmp_path: Path):
-        async def asked() -> str:
-            doing = CommittingThread(walker)
+        async def caller() -> str:
+            doing = GroupCommitThread(walker)
             waiting = asyncio.ensure_future(doing.run(operation(remember, "a", "1")))
             await asyncio.sleep(0)
             waiting.cancel()
@@ -216,27 +216,27 @@ class TestTheThread:
             return str(answer)
 
         with walking(tmp_path / "q.db") as (walker, other):
-            assert asyncio.run(asked()) == "2"
+            assert asyncio.run(caller()) == "2"
             assert facts(other)["b"] == "2"
 
     def test_a_closed_store_says_so(self, tmp_path: Path):
-        async def asked() -> None:
-            doing = CommittingThread(walker)
+        async def caller() -> None:
+            doing = GroupCommitThread(walker)
             await doing.close()
             await doing.run(operation(remember, "a", "1"))
 
         with walking(tmp_path / "q.db") as (walker, _), pytest.raises(StoreAway, match="is closed"):
-            asyncio.run(asked())
+            asyncio.run(caller())
 
     def test_the_loop_is_not_blocked_while_the_disk_is_waited_for(self, tmp_path: Path):
         held = threading.Event()
 
-        def slow() -> Steps[None]:
+        def slow() -> Statements[None]:
             held.wait(10)
-            yield Ask("planning")
+            yield Query("planner_state")
 
-        async def asked() -> int:
-            doing = CommittingThread(walker)
+        async def caller() -> int:
+            doing = GroupCommitThread(walker)
             waiting = asyncio.ensure_future(doing.run(operation(slow)))
             turns = 0
             while turns < 100:
@@ -249,7 +249,7 @@ class TestTheThread:
             return turns
 
         with walking(tmp_path / "q.db") as (walker, _):
-            assert asyncio.run(asked()) == 100
+            assert asyncio.run(caller()) == 100
 
 
 class TestWatching:
@@ -258,8 +258,8 @@ class TestWatching:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool
     ):
         if not told:
-            monkeypatch.setattr("quarterjack.store.watch._watched", lambda folder: None)
-            monkeypatch.setattr("quarterjack.store.watch.POLL_SECONDS", 0.02)
+            monkeypatch.setattr("quarterjack.store.sqlite.watch._watched", lambda folder: None)
+            monkeypatch.setattr("quarterjack.store.sqlite.watch.POLL_SECONDS", 0.02)
         path = tmp_path / "q.db"
 
         async def watched() -> tuple[int, int]:
@@ -278,7 +278,7 @@ class TestWatching:
                 await asyncio.sleep(0.03)
             ours = len(hints)
             other = apsw.Connection(str(path))
-            other.execute("insert into facts values ('theirs', 'x')")
+            other.execute("insert into metadata values ('theirs', 'x')")
             await asyncio.wait_for(noticed.wait(), 10)
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -352,7 +352,10 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
     """No verb of the engine reads a whole table."""
     database = connection(ask)
     whole = {}
-    for file in {*QUERIES.glob("*.sql"), *QUERIES.glob("sqlite/*.sql")}:  # checks read all there is
+    for file in {
+        *SQL_FOLDER.glob("*.sql"),
+        *SQL_FOLDER.glob("sqlite/*.sql"),
+    }:  # checks read all there is
         text = sql(file.stem, "sqlite")
         if text.lstrip().startswith("pragma") or "pragma" in text:
             continue
@@ -363,7 +366,7 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
             whole[file.stem] = real
 
     assert whole == {
-        "ailing_schedules": ["SCAN schedules"],  # when a person asks what is wrong
+        "failing_schedules": ["SCAN schedules"],  # when a person asks what is wrong
         # Up to a limit, where there is one.
         "count_active": ["SCAN schedules USING INDEX schedules_by_key", "SCAN counted"],
         "deleted_schedule": ["SCAN schedules"],  # when a person asks for what is gone
@@ -373,12 +376,12 @@ def test_what_was_asked_of_each_statement_is_answered_by_an_index(ask: Asking):
         # One row, of four that are each found in an index.
         "next_dues": ["SCAN CONSTANT ROW", "SCAN outbox USING INDEX outbox_unsent"],
         "count_active_of_preset": ["SCAN counted"],
-        "planning": ["SCAN planning"],  # one row
-        "note_look": ["SCAN planning"],
-        "rations": ["SCAN planning"],
-        "put_planning": ["SCAN planning"],
-        "roll_up": ["SCAN CONSTANT ROW", "SCAN CONSTANT ROW"],  # two rows
-        "unsent_notices": ["SCAN outbox USING INDEX outbox_unsent"],  # only what is unsent
+        "planner_state": ["SCAN planner_state"],  # one row
+        "note_planner_step": ["SCAN planner_state"],
+        "budgets_in_use": ["SCAN planner_state"],
+        "put_planner_state": ["SCAN planner_state"],
+        "update_daily_stats": ["SCAN CONSTANT ROW", "SCAN CONSTANT ROW"],  # two rows
+        "unsent_notifications": ["SCAN outbox USING INDEX outbox_unsent"],  # only what is unsent
     }
 
 

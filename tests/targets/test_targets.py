@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from crash.harness import is_alive, wait_for
-from quarterjack.rules.combinations import COMMAND_PAYLOAD_MAX
+from harness.crash.kills import is_alive, wait_for
+from harness.rules.world import at
+from quarterjack.rules.definition.combinations import COMMAND_PAYLOAD_MAX
 from quarterjack.targets.call import Answer, Call
 from quarterjack.targets.command import CommandTarget
 from quarterjack.targets.task import TaskTarget, current_call
-from rules.world import at
 
 
 def call(out: list[bytes] | None = None, payload: Any = None, **fields: Any) -> Call:

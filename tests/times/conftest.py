@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from times.cold import forget
+from harness.times.cold import prune
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cold_caches() -> None:
-    forget()
+    prune()

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.times.at import at, texts
+from harness.times.walk import numbers
 from quarterjack import Cron, InvalidRecurrence
 from quarterjack.times.cron_text import MACROS
-from times.at import at, texts
-from times.walk import numbers
 
 
 def problems_of(text: str, **words: object) -> list[str]:

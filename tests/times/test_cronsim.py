@@ -8,9 +8,9 @@ from random import Random
 import pytest
 from cronsim import CronSim
 
+from harness.times import oracle, walk
+from harness.times.at import at
 from quarterjack import Cron
-from times import oracle, walk
-from times.at import at
 
 NEW_YORK = "America/New_York"
 

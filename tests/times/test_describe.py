@@ -6,10 +6,10 @@ from datetime import time as Time
 
 import pytest
 
+from harness.times.at import at, us
 from quarterjack import After, At, Cron, Daily, Every, Hourly, Monthly, Recurrence, Weekday, Weekly
 from quarterjack.times import warnings
 from quarterjack.times.describe import field_phrases
-from times.at import at, us
 
 NEW_YORK = "America/New_York"
 NOW = us("2026-11-16T09:00Z")

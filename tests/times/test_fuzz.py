@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from harness.times import fuzz
 from quarterjack.times import durations
-from times import fuzz
 
 
 @pytest.mark.threat("T30")

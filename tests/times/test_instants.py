@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.times.at import at, us
 from quarterjack import Cron, InvalidRecurrence
 from quarterjack.times.durations import (
     DURATION_MAX,
@@ -28,7 +29,6 @@ from quarterjack.times.instants import (
     to_datetime,
     to_text,
 )
-from times.at import at, us
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

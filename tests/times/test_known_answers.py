@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from harness.times.at import at, texts
 from quarterjack import Cron, Every, Hourly
-from times.at import at, texts
 
 NEW_YORK = "America/New_York"
 

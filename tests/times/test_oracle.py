@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
+from harness.times import oracle, walk
+from harness.times.at import at
 from quarterjack import Cron
-from times import oracle, walk
-from times.at import at
 
 
 @pytest.mark.fault("F40", "F41")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.times.at import at
 from quarterjack import (
     After,
     At,
@@ -21,7 +22,6 @@ from quarterjack import (
     Weekly,
     parse,
 )
-from times.at import at
 
 NOW = at("2025-01-31T10:00Z")
 BERLIN = "Europe/Berlin"

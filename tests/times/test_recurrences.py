@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.times.at import at, texts, us
 from quarterjack import (
     After,
     At,
@@ -33,7 +34,6 @@ from quarterjack.times import Slots, slots_between
 from quarterjack.times.instants import DAY, LATEST, to_datetime
 from quarterjack.times.recurrence import _shared_slots
 from quarterjack.times.slots import BoundedSlots, EvenSlots, OneSlot, StartedSlots
-from times.at import at, texts, us
 
 BERLIN = "Europe/Berlin"
 EDGE_WEST = datetime.max.replace(tzinfo=timezone(-timedelta(hours=12)))

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.times import walk
+from harness.times.at import at, us
 from quarterjack import InvalidRecurrence
 from quarterjack.times import Window, jitter_of
 from quarterjack.times.instants import DAY, EARLIEST, HOUR, LATEST, MINUTE, SECOND, to_datetime
-from times import walk
-from times.at import at, us
 
 SYDNEY = "Australia/Sydney"
 NEW_YORK = "America/New_York"
@@ -219,8 +219,8 @@ def test_holidays_are_the_same_for_every_thread():
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(list, map(window.admits, christmas)) for _ in range(4)]
-            admitted = [any(each.result()) for each in asked]
+            caller = [pool.submit(list, map(window.admits, christmas)) for _ in range(4)]
+            admitted = [any(each.result()) for each in caller]
     finally:
         sys.setswitchinterval(switch)
 

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.times import walk
+from harness.times.at import at, us
 from quarterjack import Cron, InvalidRecurrence
 from quarterjack.clock import host_timezone
 from quarterjack.times import zone, zone_data_version
@@ -18,8 +20,6 @@ from quarterjack.times.instants import DAY, EARLIEST, LATEST, to_datetime
 from quarterjack.times.slots import WallSlots
 from quarterjack.times.tzif import read_rule
 from quarterjack.times.zones import zone_name, zone_names
-from times import walk
-from times.at import at, us
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -74,16 +74,16 @@ def test_slots_are_the_same_whether_the_table_has_grown_or_not():
 
     for day in range(-3, 4):
         for minutes in (-91, -1, 0, 1, 91):
-            asked = last + day * DAY + minutes * 60_000_000
+            caller = last + day * DAY + minutes * 60_000_000
             fresh = zone.__wrapped__("America/New_York")
             answers = []
             for place in (fresh, grown):
                 slots = WallSlots(daily.walls(), place, gap_after=True, fold_twice=False)
-                following = slots.after(asked)
+                following = slots.after(caller)
                 assert following is not None
-                ahead = [slots.after(following), slots.at_or_before(asked)]
-                answers.append([following, *ahead, place.clear_span_of_wall(asked)])
-            assert answers[0] == answers[1], to_datetime(asked)
+                ahead = [slots.after(following), slots.at_or_before(caller)]
+                answers.append([following, *ahead, place.clear_span_of_wall(caller)])
+            assert answers[0] == answers[1], to_datetime(caller)
 
 
 def test_a_zone_without_changes_is_clear_for_all_time():

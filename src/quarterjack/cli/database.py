@@ -10,17 +10,17 @@ from pathlib import Path
 import click
 from apsw import Connection
 
+from quarterjack.cli.database_option import Database, on_database
 from quarterjack.cli.printing import print_json, print_table
-from quarterjack.cli.where import Database, on_database
 from quarterjack.declare.declaration import read_declaration
 from quarterjack.engine.pruner import LEAST_REST
 from quarterjack.rules import Retention
 from quarterjack.store.address import is_postgres
-from quarterjack.store.backing_up import back_up
-from quarterjack.store.checking import CHECKS, SHOWN, Fault, faults
-from quarterjack.store.space import give_back, size_bytes
-from quarterjack.store.sqlite_file import open_database, path_of
-from quarterjack.store.upgrading import upgrade
+from quarterjack.store.maintenance.backup import back_up
+from quarterjack.store.maintenance.check import CHECKS, SHOWN, Fault, faults
+from quarterjack.store.maintenance.upgrade import upgrade
+from quarterjack.store.sqlite.file import open_database, path_of
+from quarterjack.store.sqlite.space import give_back, size_bytes
 from quarterjack.times.instants import SECOND
 
 
@@ -74,7 +74,7 @@ def prune_command(database: Database, as_json: bool) -> None:
     """Forget what is past its retention, and give the space of a file back to the disk."""
     place, retention = database.place, None
     if database.config is not None:
-        retention = read_declaration(database.config).house.retention
+        retention = read_declaration(database.config).service.retention
     rows, freed = _pruned(database, retention)
     if as_json:
         print_json({"database": place, "rows": rows, "bytes": freed})

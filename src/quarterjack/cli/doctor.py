@@ -6,10 +6,10 @@ import sys
 
 import click
 
+from quarterjack.cli.database_option import Database, on_database
 from quarterjack.cli.printing import print_json, print_table
-from quarterjack.cli.where import Database, on_database
-from quarterjack.store.diagnosis import diagnose
-from quarterjack.store.findings import Level
+from quarterjack.store.maintenance.doctor import diagnose
+from quarterjack.store.maintenance.results import Level
 
 
 @click.command("doctor")

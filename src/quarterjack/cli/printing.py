@@ -66,11 +66,11 @@ def exit_on_error(command: Callable[..., None]) -> Callable[..., None]:
     with 1."""
 
     @functools.wraps(command)
-    def told(*args: Any, **kwargs: Any) -> None:
+    def wrapped(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
         except QuarterjackError as error:
             print_styled(f"error: {error}", "red", to_stderr=True)
             sys.exit(2 if isinstance(error, Invalid) else 1)
 
-    return told
+    return wrapped

@@ -6,19 +6,19 @@ import sys
 
 import click
 
+from quarterjack.cli.database_option import Database, on_database
 from quarterjack.cli.lazy import LazyGroup
+from quarterjack.cli.listing import NUMBER, limit_option, plain
 from quarterjack.cli.printing import print_json, print_styled, print_table
-from quarterjack.cli.stored import NUMBER, limit_option, plain
-from quarterjack.cli.where import Database, on_database
 from quarterjack.rules import State
-from quarterjack.store.shown import attempt_json, run_json
+from quarterjack.views import attempt_view, run_view
 
 COMMANDS = {
     "list": "runs:list_runs",
     "show": "runs:show_run",
     "logs": "runs:show_logs",
-    "cancel": "asked:cancel_command",
-    "retry": "asked:retry_command",
+    "cancel": "operations:cancel_command",
+    "retry": "operations:retry_command",
 }
 
 
@@ -41,7 +41,7 @@ def list_runs(
 ) -> None:
     """The latest runs, of one schedule or of all."""
     with database.reading() as reads:
-        found = [run_json(each) for each in reads.runs(which, state, limit)]
+        found = [run_view(each) for each in reads.runs(which, state, limit)]
     if as_json:
         print_json({"items": found})
         return
@@ -63,8 +63,8 @@ def show_run(database: Database, run: str, as_json: bool) -> None:
     """One run, with the attempts before its last."""
     with database.reading() as reads:
         found, attempts = reads.run(run)
-    shown = run_json(found)
-    earlier = [attempt_json(attempt) for attempt in attempts]
+    shown = run_view(found)
+    earlier = [attempt_view(attempt) for attempt in attempts]
     if as_json:
         print_json(shown | {"attempts": earlier})
         return

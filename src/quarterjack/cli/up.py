@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from quarterjack.cli.printing import exit_on_error
-from quarterjack.cli.world import World
+from quarterjack.cli.runtime import World
 from quarterjack.config import database_url
 from quarterjack.declare.declaration import read_declaration
 
@@ -30,13 +30,13 @@ def _told(port: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
         click.option("--loglevel", default="info", type=click.Choice(LEVELS, case_sensitive=False)),
     ]
 
-    def told(command: Callable[..., None]) -> Callable[..., None]:
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
         made: Callable[..., None] = click.pass_obj(exit_on_error(command))
         for option in reversed(shared):
             made = option(made)
         return made
 
-    return told
+    return with_options
 
 
 @click.command("up")

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 from quarterjack.config import Settings
 from quarterjack.declare.yaml_file import Document, read_yaml
-from quarterjack.engine.node import Manner
-from quarterjack.engine.worker import Seats
+from quarterjack.engine.node import NodeConfig
+from quarterjack.engine.worker import WorkerConfig
 from quarterjack.errors import Invalid, InvalidSpecification, Problems
 from quarterjack.rules import (
     AS_A_SETTING,
-    HouseRules,
     Limits,
     Retention,
+    ServiceSettings,
     Specification,
     read_limits,
 )
-from quarterjack.rules.plain import plain_key, plain_label, plain_text
-from quarterjack.store.sqlite_file import DURABILITIES
+from quarterjack.rules.definition.input_checks import check_key, check_label, check_text
+from quarterjack.store.sqlite.file import DURABILITIES
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import SECOND
 from quarterjack.times.reading import read_whole_number
@@ -37,29 +37,29 @@ class Declaration(NamedTuple):
 
     path: Path
     settings: Settings
-    house: HouseRules
+    service: ServiceSettings
     schedules: Mapping[str, Mapping[str, Any]]
     document: Document
 
     @property
     def limits(self) -> Limits:
-        return self.house.limits
+        return self.service.limits
 
     def specification(self, key: str, now: int | None) -> Specification:
         """One of its schedules; with `now` it is judged as a new one."""
         try:
-            return self.house.specification(self.schedules[key], key, now)
+            return self.service.specification(self.schedules[key], key, now)
         except Invalid as error:
             line = self.document.line("schedules", key)
             raise error.within(f"{self.path}:{line}") from None
 
-    def manner(self, worker: str) -> Manner:
+    def node_config(self, worker: str) -> NodeConfig:
         """How a node of this declaration works."""
         settings = self.settings
         lease = read_duration(settings.lease, "lease")
         grace = read_duration(settings.grace, "grace")
-        seats = Seats(worker, tuple(settings.queues), settings.workers, lease)
-        return Manner(seats, self.limits, self.house.retention, grace / SECOND)
+        seats = WorkerConfig(worker, tuple(settings.queues), settings.workers, lease)
+        return NodeConfig(seats, self.limits, self.service.retention, grace / SECOND)
 
 
 def read_declaration(path: Path) -> Declaration:
@@ -86,13 +86,13 @@ def read_declaration(path: Path) -> Declaration:
     with problems:
         limits = read_limits(settings.limits, preset.get("limits", Limits()))
     problems.refuse_if_any(str(path))
-    house = _house_rules(path, settings, limits)
-    declaration = Declaration(path, settings, house, schedules, document)
+    service = _service_settings(path, settings, limits)
+    declaration = Declaration(path, settings, service, schedules, document)
     _check_schedules(declaration)
     return declaration
 
 
-def _house_rules(path: Path, settings: Settings, limits: Limits) -> HouseRules:
+def _service_settings(path: Path, settings: Settings, limits: Limits) -> ServiceSettings:
     """What its schedules share, with what the preset says of a whole service."""
     preset, declared_only = (
         AS_A_SETTING.get(str(settings.preset), _NO_PRESET),
@@ -103,7 +103,7 @@ def _house_rules(path: Path, settings: Settings, limits: Limits) -> HouseRules:
     defaults = dict(settings.defaults)
     if settings.timezone is not None:
         defaults.setdefault("timezone", settings.timezone)
-    return HouseRules(
+    return ServiceSettings(
         name=settings.name,
         file=str(path.absolute()),
         preset=settings.preset,
@@ -116,10 +116,10 @@ def _house_rules(path: Path, settings: Settings, limits: Limits) -> HouseRules:
 
 
 def _check_words(settings: Settings) -> None:
-    plain_label(settings.name, "name")
+    check_label(settings.name, "name")
     for field in ("database", "timezone", "preset"):
         if getattr(settings, field) is not None:
-            plain_text(getattr(settings, field), field)
+            check_text(getattr(settings, field), field)
     if settings.durability not in DURABILITIES:
         raise _wrong("durability", settings.durability, "is unknown", "use full or normal")
     if not isinstance(settings.declared_only, bool | None):
@@ -131,7 +131,7 @@ def _check_words(settings: Settings) -> None:
     if not isinstance(queues, list | tuple) or not queues:
         raise _wrong("queues", queues, "is no list of names", "write [default]")
     for queue in queues:
-        plain_label(queue, "queues")
+        check_label(queue, "queues")
 
 
 def _check_numbers(settings: Settings) -> None:
@@ -166,7 +166,7 @@ def _check_schedules(declaration: Declaration) -> None:
     problems = Problems(InvalidSpecification)
     for key in declaration.schedules:
         with problems:
-            plain_key(key, "schedule")
+            check_key(key, "schedule")
             declaration.specification(key, None)
     problems.refuse_if_any(str(declaration.path))
 

@@ -11,10 +11,10 @@ from typing import Protocol
 from quarterjack.engine.output import CHUNK_BYTES, Output
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome
-from quarterjack.rules.words import Word
-from quarterjack.store.values import Claim
+from quarterjack.rules.text_enum import TextEnum
+from quarterjack.store.types import Claim
 from quarterjack.targets.call import Answer, Call, Target
-from quarterjack.telemetry.logs import log, told
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
 GIVE_UP_SECONDS = 15
@@ -26,7 +26,7 @@ class Ticking(Protocol):
     def monotonic(self) -> int: ...
 
 
-class Cause(Word):
+class Cause(TextEnum):
     """Why an attempt is told to stop."""
 
     TIMEOUT = "timeout"
@@ -35,7 +35,7 @@ class Cause(Word):
     FENCED = "fenced"
 
 
-class Attempting:
+class RunningAttempt:
     """An attempt under way."""
 
     __slots__ = (
@@ -67,7 +67,7 @@ class Executor:
         targets: Mapping[str, Target],
         clock: Ticking,
         now: Callable[[], int],
-        on_end: Callable[[Attempting, Outcome], None],
+        on_end: Callable[[RunningAttempt, Outcome], None],
         on_output: Callable[[], None],
     ) -> None:
         self._targets = targets
@@ -76,19 +76,19 @@ class Executor:
         self._on_end = on_end
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
-        self._deadlines: dict[Attempting, int] = {}
+        self._deadlines: dict[RunningAttempt, int] = {}
         """Until when each may run, by the monotonic clock."""
         self._alarm: asyncio.TimerHandle | None = None
         """One for all of them: for the earliest, or one that has ended since."""
         self._alarm_at = 0
 
-    def start(self, claim: Claim, after: Sequence[asyncio.Task[None]] = ()) -> Attempting:
+    def start(self, claim: Claim, after: Sequence[asyncio.Task[None]] = ()) -> RunningAttempt:
         """Begin an attempt; after others of the same run, if they are still ending."""
-        attempting = Attempting(claim)
+        attempting = RunningAttempt(claim)
         attempting.task = self._loop.create_task(self._act(attempting, after))
         return attempting
 
-    def stop(self, attempting: Attempting, cause: Cause) -> None:
+    def stop(self, attempting: RunningAttempt, cause: Cause) -> None:
         """Ask it to end. The first cause counts, unless the attempt is not ours any more."""
         if attempting.has_ended or attempting.cause is cause:
             return
@@ -102,7 +102,7 @@ class Executor:
             else:  # it never will
                 self._end(attempting)
 
-    async def _act(self, attempting: Attempting, after: Sequence[asyncio.Task[None]]) -> None:
+    async def _act(self, attempting: RunningAttempt, after: Sequence[asyncio.Task[None]]) -> None:
         attempting.has_begun = True
         try:
             if after:
@@ -122,7 +122,7 @@ class Executor:
             )
         self._end(attempting)
 
-    async def _answer(self, attempting: Attempting) -> Answer:
+    async def _answer(self, attempting: RunningAttempt) -> Answer:
         specification = attempting.claim.specification
         kind, timeout = specification.target.kind, specification.timeout
         target = self._targets.get(kind)
@@ -133,7 +133,7 @@ class Executor:
         failpoint("launch.before")
         return await target.act(self._call(attempting))
 
-    def _call(self, attempting: Attempting) -> Call:
+    def _call(self, attempting: RunningAttempt) -> Call:
         run, specification, key, last_success_at, owner = attempting.claim
         return Call(
             attempting.key[0],
@@ -160,7 +160,7 @@ class Executor:
 
         return write
 
-    def _stopped(self, attempting: Attempting) -> Outcome:
+    def _stopped(self, attempting: RunningAttempt) -> Outcome:
         now, cause, run = self._now(), attempting.cause, attempting.run
         if cause is Cause.TIMEOUT:
             seconds = (attempting.claim.specification.timeout or 0) / SECOND
@@ -174,7 +174,7 @@ class Executor:
             return Outcome(Ending.LOST, now, "its lease was lost")
         return Outcome(Ending.FAILED, now, "the work cancelled itself")
 
-    def _set_deadline(self, attempting: Attempting, timeout: int) -> None:
+    def _set_deadline(self, attempting: RunningAttempt, timeout: int) -> None:
         now = self._clock.monotonic()
         self._deadlines[attempting] = now + timeout
         if self._alarm is None or now + timeout < self._alarm_at:
@@ -194,20 +194,20 @@ class Executor:
         if self._deadlines:
             self._set_alarm(min(self._deadlines.values()), now)
 
-    def _give_up(self, attempting: Attempting) -> None:
+    def _give_up(self, attempting: RunningAttempt) -> None:
         """It does not end though it was told to. Its seat is free; what it goes on doing is its
         own, and changes no row."""
-        log.warning("work does not end when told to %s", told(run=attempting.run.id))
+        log.warning("work does not end when told to %s", log_fields(run=attempting.run.id))
         self._end(attempting)
 
-    def _end(self, attempting: Attempting) -> None:
+    def _end(self, attempting: RunningAttempt) -> None:
         """However it came to that: the first end counts."""
         self._cancel_timers(attempting)
         if not attempting.has_ended:
             attempting.has_ended = True
             self._on_end(attempting, attempting.outcome or self._stopped(attempting))
 
-    def _cancel_timers(self, attempting: Attempting) -> None:
+    def _cancel_timers(self, attempting: RunningAttempt) -> None:
         self._deadlines.pop(attempting, None)
         if attempting.gives_up is not None:
             attempting.gives_up.cancel()

@@ -8,8 +8,8 @@ import asyncio
 from typing import Protocol
 
 from quarterjack.errors import StoreError, StoreUnusable
-from quarterjack.store.contract import Store
-from quarterjack.telemetry.logs import log, told
+from quarterjack.store.store import Store
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 1.0
@@ -74,7 +74,7 @@ class Loop:
         except Exception as error:
             return 0, None, self._failed(error)
         if self._failures:
-            log.info("%s works again %s", self.process.name, told(failures=self._failures))
+            log.info("%s works again %s", self.process.name, log_fields(failures=self._failures))
             self._failures, self.problem = 0, None
         return now, wake, 0
 

@@ -6,22 +6,22 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from quarterjack.engine.caretaker import Caretaker
-from quarterjack.engine.heart import Heart
+from quarterjack.engine.clock_watch import Clock, ClockGuard, ClockWatch
+from quarterjack.engine.heartbeat import Heartbeat
 from quarterjack.engine.loop import LONGEST_PAUSE_SECONDS, Loop, Process
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
 from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.recorder import Recorder
-from quarterjack.engine.renewer import Renewer
-from quarterjack.engine.rescuer import Rescuer
-from quarterjack.engine.timekeeper import Clock, Timekeeper, Trust
-from quarterjack.engine.worker import Seats, Worker
+from quarterjack.engine.renewer import LeaseRenewer
+from quarterjack.engine.rescuer import LeaseRescuer
+from quarterjack.engine.storage import StorageMaintenance
+from quarterjack.engine.worker import Worker, WorkerConfig
 from quarterjack.errors import StoreError
 from quarterjack.rules import Limits, Retention
-from quarterjack.store.contract import Store
+from quarterjack.store.store import Store
 from quarterjack.targets.call import Target
-from quarterjack.telemetry.logs import log, told
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import MILLISECOND
 from quarterjack.times.zones import zone_data_version
 
@@ -37,10 +37,10 @@ _TO_THE_END = {"worker", "renewer", "recorder", "notifier", "heart"}
 """Needed until the last run is settled."""
 
 
-class Manner(NamedTuple):
+class NodeConfig(NamedTuple):
     """How a node works."""
 
-    seats: Seats
+    seats: WorkerConfig
     limits: Limits = Limits()
     retention: Retention = Retention()
     grace_seconds: float = GRACE_SECONDS
@@ -57,34 +57,36 @@ class Node:
         store: Store,
         targets: Mapping[str, Target],
         clock: Clock,
-        manner: Manner,
+        node_config: NodeConfig,
         loop: Callable[[Process, Store, int], Loop] = Loop,
     ) -> None:
-        seats = manner.seats
+        seats = node_config.seats
         self._store = store
         self._targets = targets
-        self._grace_seconds = manner.grace_seconds
+        self._grace_seconds = node_config.grace_seconds
         self._worker = Worker(store, targets, clock, seats, self.hint)
-        self._renewer = Renewer(store, self._worker, seats)
-        trust = Trust(clock)
+        self._renewer = LeaseRenewer(store, self._worker, seats)
+        trust = ClockGuard(clock)
         processes: list[Process] = [
             self._renewer,
-            Planner(store, manner.limits, self.hint, self.ask_leases, manner.zone_data, trust),
+            Planner(
+                store, node_config.limits, self.hint, self.ask_leases, node_config.zone_data, trust
+            ),
             self._worker,
             Recorder(store, self._worker),
-            Rescuer(store, self._worker, seats, self.hint),
+            LeaseRescuer(store, self._worker, seats, self.hint),
             Notifier(store),
-            Pruner(store, manner.retention, trust),
-            Caretaker(store),
-            Timekeeper(clock, self.hint_all),
+            Pruner(store, node_config.retention, trust),
+            StorageMaintenance(store),
+            ClockWatch(clock, self.hint_all),
         ]
-        if store.beats_every is not None:
-            processes.append(Heart(store, store.beats_every, self.hint))
-        self._latest_look = manner.limits.timer_clamp_ms * MILLISECOND
+        if store.heartbeat_interval is not None:
+            processes.append(Heartbeat(store, store.heartbeat_interval, self.hint))
+        self._latest_look = node_config.limits.timer_clamp_ms * MILLISECOND
         self._loop = loop
         self._loops: dict[str, Loop] = {}
-        left_out = (_WORKING if not manner.works else set()) | (
-            _PLANNING if not manner.plans else set()
+        left_out = (_WORKING if not node_config.works else set()) | (
+            _PLANNING if not node_config.plans else set()
         )
         for process in processes:
             if process.name not in left_out:
@@ -134,7 +136,7 @@ class Node:
         watching = asyncio.create_task(self._watch())
         try:
             await self._until_told_to_stop(tasks.values())
-            log.info("stopping %s", told(running=len(self._worker.running)))
+            log.info("stopping %s", log_fields(running=len(self._worker.running)))
             await self._wind_down(tasks)
         finally:
             for task in (watching, *tasks.values()):
@@ -144,7 +146,7 @@ class Node:
             await asyncio.gather(*closing)
         unsettled = [attempting.run.id for attempting in self._worker.held]
         if unsettled:
-            log.error("not settled, left to the next start %s", told(runs=unsettled))
+            log.error("not settled, left to the next start %s", log_fields(runs=unsettled))
         if (error := _unusable(tasks.values())) is not None:
             raise error
         return unsettled

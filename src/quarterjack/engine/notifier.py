@@ -4,8 +4,8 @@ and marked afterwards. Today it is told to the log."""
 from __future__ import annotations
 
 from quarterjack.failpoint import failpoint
-from quarterjack.store.contract import Store
-from quarterjack.telemetry.logs import log, told
+from quarterjack.store.store import Store
+from quarterjack.telemetry.logs import log, log_fields
 
 BATCH = 200
 
@@ -17,13 +17,15 @@ class Notifier:
         self._store = store
 
     async def step(self, now: int) -> int | None:
-        notices = await self._store.take_notices(BATCH)
-        for notice in notices:
-            about = ",".join(notice.about)
+        notifications = await self._store.take_notifications(BATCH)
+        for notification in notifications:
+            about = ",".join(notification.about)
             log.warning(
-                "%s %s", notice.kind, told(about=about, notice=notice.id, why=notice.detail)
+                "%s %s",
+                notification.kind,
+                log_fields(about=about, notification=notification.id, why=notification.detail),
             )
-        if notices:
+        if notifications:
             failpoint("notices.told")
-            await self._store.mark_sent(notices, now)
-        return now if len(notices) == BATCH else None
+            await self._store.mark_sent(notifications, now)
+        return now if len(notifications) == BATCH else None

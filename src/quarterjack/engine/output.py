@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quarterjack.rules import Run
-from quarterjack.store.values import Chunk
+from quarterjack.store.types import Chunk
 
 CHUNK_BYTES = 64 * 1024
 HEAD_BYTES = TAIL_BYTES = 512 * 1024
@@ -70,7 +70,7 @@ class Output:
         mark = f"\n[{lost} bytes could not be kept: the disk is full]\n"
         return [self._unstored[0]._replace(data=mark.encode())]
 
-    def forget(self) -> None:
+    def prune(self) -> None:
         """Nothing of it is to be stored."""
         self._unstored.clear()
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quarterjack import rules
+from quarterjack.engine.clock_watch import ClockGuard
 from quarterjack.engine.loop import Hint
-from quarterjack.engine.timekeeper import Trust
 from quarterjack.errors import StoreError
 from quarterjack.rules import Facts, Limits, Plans, next_look
-from quarterjack.store.contract import Store
-from quarterjack.store.values import DecidePlans
-from quarterjack.telemetry.logs import log, told
+from quarterjack.store.store import Store
+from quarterjack.store.types import DecidePlans
+from quarterjack.telemetry.logs import log, log_fields
 
 BATCH = 1000
 
@@ -27,7 +27,7 @@ class Planner:
         hint: Hint,
         ask_leases: Callable[[], None],
         zone_data: str,
-        trust: Trust,
+        trust: ClockGuard,
     ) -> None:
         self._store = store
         self._limits = limits
@@ -49,7 +49,7 @@ class Planner:
         except StoreError:
             raise
         except Exception as error:
-            log.error("planning one by one %s", told(because=error))
+            log.error("planning one by one %s", log_fields(because=error))
             if not await self._plan_one_by_one(now):
                 raise  # it is no schedule's fault
             return now
@@ -64,7 +64,9 @@ class Planner:
     async def _note_zones(self, now: int) -> None:
         version = self._zone_data
         if await self._store.note_zone_data(version, now):
-            log.warning("zone data changed, slots are worked out anew %s", told(version=version))
+            log.warning(
+                "zone data changed, slots are worked out anew %s", log_fields(version=version)
+            )
         self._has_noted_zones = True
 
     async def _plan_one_by_one(self, now: int) -> int:
@@ -77,7 +79,7 @@ class Planner:
             except StoreError:
                 raise
             except Exception as error:
-                log.error("cannot be planned %s", told(schedule=schedule_id), exc_info=error)
+                log.error("cannot be planned %s", log_fields(schedule=schedule_id), exc_info=error)
             else:
                 done += 1
         self._hint("worker")
@@ -90,7 +92,7 @@ class Planner:
             raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            log.error("schedule is invalid %s", told(schedule=schedule_id, because=why))
+            log.error("schedule is invalid %s", log_fields(schedule=schedule_id, because=why))
             invalidate = lambda facts, _: rules.invalidate(facts, why)  # noqa: E731
             await self._store.change_schedule(schedule_id, invalidate, now)
 

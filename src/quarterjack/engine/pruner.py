@@ -3,11 +3,11 @@ that is longer than the batch was, so that no claim waits for it for long."""
 
 from __future__ import annotations
 
-from quarterjack.engine.timekeeper import Trust
+from quarterjack.engine.clock_watch import ClockGuard
 from quarterjack.rules import Retention, horizons
-from quarterjack.store.contract import Store
-from quarterjack.store.forgetting import Sweep
-from quarterjack.telemetry.logs import log, told
+from quarterjack.store.store import Store
+from quarterjack.store.transactions.retention import PruneProgress
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
 
 EVERY = 10 * MINUTE
@@ -22,15 +22,15 @@ ANEW_EVERY = DAY
 class Pruner:
     name = "pruner"
 
-    def __init__(self, store: Store, retention: Retention, trust: Trust | None = None) -> None:
+    def __init__(self, store: Store, retention: Retention, trust: ClockGuard | None = None) -> None:
         """A person who asks for it believes the clock."""
         self._store = store
         self._trust = trust
         self._retention = retention
-        self._sweep = Sweep()
+        self._sweep = PruneProgress()
         self._begins_at: int | None = None
         self._anew_at = 0
-        self.forgotten = 0
+        self.pruned = 0
         """How many rows, in this sweep."""
 
     async def step(self, now: int) -> int:
@@ -42,23 +42,23 @@ class Pruner:
             self._trust.refuse_if_astray(now)
         if (rest := await self.forget_some(now)) is not None:
             return self._store.now() + rest
-        if self.forgotten:
-            log.info("forgot what is past its retention %s", told(rows=self.forgotten))
+        if self.pruned:
+            log.info("forgot what is past its retention %s", log_fields(rows=self.pruned))
         self._begin_anew(now)
         return self._begins_at
 
     async def forget_some(self, now: int) -> int | None:
         """One batch; how long to rest after it, or None at the end of the sweep."""
         due = horizons(self._retention, now)
-        count, self._sweep = await self._store.forget(due, self._retention, self._sweep, now)
-        self.forgotten += count
+        count, self._sweep = await self._store.prune(due, self._retention, self._sweep, now)
+        self.pruned += count
         if self._sweep.is_over:
             return None
         took = max(self._store.now() - now, 0)
         return min(max(RESTS * took, LEAST_REST), LONGEST_REST)
 
     def _begin_anew(self, now: int) -> None:
-        self._begins_at, self.forgotten = now + EVERY, 0
-        self._sweep = Sweep(old=self._sweep.old)
+        self._begins_at, self.pruned = now + EVERY, 0
+        self._sweep = PruneProgress(old=self._sweep.old)
         if now >= self._anew_at:
-            self._sweep, self._anew_at = Sweep(), now + ANEW_EVERY
+            self._sweep, self._anew_at = PruneProgress(), now + ANEW_EVERY

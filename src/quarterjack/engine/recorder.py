@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from quarterjack.engine.output import CHUNK_BYTES
 from quarterjack.engine.worker import Worker
-from quarterjack.store.contract import Store
+from quarterjack.store.store import Store
 from quarterjack.times.instants import SECOND
 
 

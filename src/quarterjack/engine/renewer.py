@@ -3,17 +3,17 @@ should stop, and which are not its own any more."""
 
 from __future__ import annotations
 
-from quarterjack.engine.executor import Attempting, Cause
-from quarterjack.engine.worker import Seats, Worker
-from quarterjack.store.contract import Store
-from quarterjack.store.values import Leases
-from quarterjack.telemetry.logs import log, told
+from quarterjack.engine.executor import Cause, RunningAttempt
+from quarterjack.engine.worker import Worker, WorkerConfig
+from quarterjack.store.store import Store
+from quarterjack.store.types import Leases
+from quarterjack.telemetry.logs import log, log_fields
 
 
-class Renewer:
+class LeaseRenewer:
     name = "renewer"
 
-    def __init__(self, store: Store, worker: Worker, seats: Seats) -> None:
+    def __init__(self, store: Store, worker: Worker, seats: WorkerConfig) -> None:
         self._store = store
         self._worker = worker
         self._seats = seats
@@ -42,16 +42,18 @@ class Renewer:
             self._heed(held, await self._store.look_at_leases(worker, runs))
         return self.due
 
-    def _heed(self, held: list[Attempting], leases: Leases) -> None:
+    def _heed(self, held: list[RunningAttempt], leases: Leases) -> None:
         for attempting in held:
             run = attempting.run
             if attempting.has_ended:
                 continue
             if (run.id, run.attempt) not in leases:
                 if attempting.cause is not Cause.FENCED:
-                    log.warning("lease lost, stopped %s", told(run=run.id, attempt=run.attempt))
+                    log.warning(
+                        "lease lost, stopped %s", log_fields(run=run.id, attempt=run.attempt)
+                    )
                 self._worker.stop(attempting, Cause.FENCED)
             elif (reason := leases[run.id, run.attempt]) is not None:
                 if attempting.cause is None:
-                    log.info("stopping %s", told(run=run.id, because=reason.meaning))
+                    log.info("stopping %s", log_fields(run=run.id, because=reason.meaning))
                 self._worker.stop(attempting, Cause.CANCEL)

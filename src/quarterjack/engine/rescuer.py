@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from quarterjack import rules
 from quarterjack.engine.loop import Hint
-from quarterjack.engine.worker import Seats, Worker
-from quarterjack.store.contract import Store
-from quarterjack.telemetry.logs import log, told
+from quarterjack.engine.worker import Worker, WorkerConfig
+from quarterjack.store.store import Store
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
 BATCH = 500
 _LATE = SECOND
 
 
-class Rescuer:
+class LeaseRescuer:
     name = "rescuer"
 
-    def __init__(self, store: Store, worker: Worker, seats: Seats, hint: Hint) -> None:
+    def __init__(self, store: Store, worker: Worker, seats: WorkerConfig, hint: Hint) -> None:
         self._store = store
         self._worker = worker
         self._lease = seats.lease
@@ -33,7 +33,7 @@ class Rescuer:
         own = {(each.run.id, each.run.attempt) for each in self._worker.held}
         rescued = await self._store.rescue_runs(now, BATCH, rules.settle, own)
         for run in rescued.lost:
-            log.warning("worker lost %s", told(run=run.id, state=run.state, error=run.error))
+            log.warning("worker lost %s", log_fields(run=run.id, state=run.state, error=run.error))
         if rescued.lost:
             for name in ("planner", "worker", "notifier"):
                 self._hint(name)

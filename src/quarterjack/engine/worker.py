@@ -12,21 +12,21 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quarterjack import rules
-from quarterjack.engine.executor import Attempting, Cause, Executor, Ticking
+from quarterjack.engine.executor import Cause, Executor, RunningAttempt, Ticking
 from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome, Run
-from quarterjack.store.contract import Store
-from quarterjack.store.values import Claim, Claimed
+from quarterjack.store.store import Store
+from quarterjack.store.types import Claim, Claimed
 from quarterjack.targets.call import Target
-from quarterjack.telemetry.logs import log, told
+from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
 BATCH = 1000
 
 
-class Seats(NamedTuple):
+class WorkerConfig(NamedTuple):
     """How much a worker takes on, of what, and for how long it is believed."""
 
     worker: str
@@ -47,7 +47,7 @@ class Worker:
         store: Store,
         targets: Mapping[str, Target],
         clock: Ticking,
-        seats: Seats,
+        seats: WorkerConfig,
         hint: Hint,
     ) -> None:
         self._store = store
@@ -56,11 +56,11 @@ class Worker:
         self._executor = Executor(
             targets, clock, store.now, on_end=self._on_end, on_output=lambda: hint("recorder")
         )
-        self.running: dict[tuple[str, int], Attempting] = {}
+        self.running: dict[tuple[str, int], RunningAttempt] = {}
         """By run and attempt: the last one may still be ending when the next one is claimed."""
-        self.ended: list[tuple[Attempting, Outcome]] = []
+        self.ended: list[tuple[RunningAttempt, Outcome]] = []
         """Not settled yet."""
-        self._settling: list[tuple[Attempting, Outcome]] = []
+        self._settling: list[tuple[RunningAttempt, Outcome]] = []
         self._is_draining = False
         self._is_asking = False
         self._one_by_one = False
@@ -99,12 +99,12 @@ class Worker:
         return claimed
 
     @property
-    def held(self) -> list[Attempting]:
+    def held(self) -> list[RunningAttempt]:
         """All that this worker answers for: what runs, and what is not settled yet."""
         unsettled = [attempting for attempting, _ in (*self._settling, *self.ended)]
         return [*self.running.values(), *unsettled]
 
-    def stop(self, attempting: Attempting, cause: Cause) -> None:
+    def stop(self, attempting: RunningAttempt, cause: Cause) -> None:
         self._executor.stop(attempting, cause)
 
     def drain(self) -> None:
@@ -126,7 +126,7 @@ class Worker:
     def hand_back(self) -> None:
         """Whatever still runs is stopped, and given to another worker."""
         for attempting in list(self.running.values()):
-            log.info("handed back %s", told(run=attempting.run.id))
+            log.info("handed back %s", log_fields(run=attempting.run.id))
             self._executor.stop(attempting, Cause.HAND_BACK)
 
     def _free(self) -> int:
@@ -151,7 +151,7 @@ class Worker:
         worker = self._seats.worker
         settled = await self._store.settle_runs(worker, outcomes, rules.settle, now)
         for run in settled.fenced:
-            log.warning("settled elsewhere, nothing written %s", told(run=run.id))
+            log.warning("settled elsewhere, nothing written %s", log_fields(run=run.id))
         if settled.next_wake is not None:
             self._hint("planner", settled.next_wake)
         if settled.is_notable:
@@ -161,11 +161,11 @@ class Worker:
         """There is no room for all of it; perhaps for their ends, and marks where output was. If
         not, nothing is lost: it is kept here, and tried whole first when it is tried again."""
         marks = [mark for attempting, _ in self._settling for mark in attempting.output.mark()]
-        asked = [self._store.add_output(marks), self._settle(now)]
-        errors = await asyncio.gather(*asked, return_exceptions=True)
+        caller = [self._store.add_output(marks), self._settle(now)]
+        errors = await asyncio.gather(*caller, return_exceptions=True)
         if marks and not any(errors):
             runs = [attempting.run.id for attempting, _ in self._settling]
-            log.warning("the disk is full, output is not kept %s", told(runs=runs))
+            log.warning("the disk is full, output is not kept %s", log_fields(runs=runs))
         return errors
 
     def _note_settlements(self, errors: Sequence[BaseException | None], now: int) -> None:
@@ -203,7 +203,7 @@ class Worker:
             for each in [each for each in unsettled if each[0].key in claimed]:
                 unsettled.remove(each)
                 run, attempt = each[0].key
-                log.warning("stale settlement ignored %s", told(run=run, attempt=attempt))
+                log.warning("stale settlement ignored %s", log_fields(run=run, attempt=attempt))
 
     def _start(self, claim: Claim) -> None:
         attempt, key = claim.run.attempt, (claim.run.id, claim.run.attempt)
@@ -215,35 +215,37 @@ class Worker:
         self.running[attempting.key] = attempting
         failpoint("launch.after")
         if log.isEnabledFor(logging.INFO):
-            facts = told(run=attempting.key[0], schedule=claim.key, attempt=attempt)
+            facts = log_fields(run=attempting.key[0], schedule=claim.key, attempt=attempt)
             log.info("started %s", facts)
 
-    def _older(self, run: Run) -> list[Attempting]:
+    def _older(self, run: Run) -> list[RunningAttempt]:
         """Attempts of the same run that still run here."""
         return [each for (run_id, _), each in self.running.items() if run_id == run.id]
 
-    def _on_end(self, attempting: Attempting, outcome: Outcome) -> None:
+    def _on_end(self, attempting: RunningAttempt, outcome: Outcome) -> None:
         if self.running.get(attempting.key) is attempting:
             del self.running[attempting.key]
         if attempting.cause is not Cause.FENCED:
             self.ended.append((attempting, outcome))
         if log.isEnabledFor(logging.INFO):
             run, key = attempting.run.id, attempting.claim.key
-            log.info("%s %s", outcome.ending, told(run=run, schedule=key, error=outcome.error))
+            log.info(
+                "%s %s", outcome.ending, log_fields(run=run, schedule=key, error=outcome.error)
+            )
         self._changed.set()
         if len(self.ended) < 2:  # else it was hinted at already
             self._hint("worker")
 
 
 def _plainly(
-    settling: tuple[Attempting, Outcome], error: BaseException, now: int
-) -> list[tuple[Attempting, Outcome]]:
+    settling: tuple[RunningAttempt, Outcome], error: BaseException, now: int
+) -> list[tuple[RunningAttempt, Outcome]]:
     """The same end without what could not be stored; nothing, if even that failed."""
     attempting, outcome = settling
     run = attempting.run.id
-    log.error("its outcome cannot be stored %s", told(run=run, because=error), exc_info=error)
+    log.error("its outcome cannot be stored %s", log_fields(run=run, because=error), exc_info=error)
     why = f"its outcome could not be stored: {type(error).__name__}"
     if outcome.error == why:
         return []
-    attempting.output.forget()
+    attempting.output.prune()
     return [(attempting, Outcome(Ending.FAILED, now, why, retryable=outcome.retryable))]

@@ -13,23 +13,11 @@ Promised: the same facts and `now` give the same decision; every slot in (cursor
 or lies in a row with a reason; no plan is longer than its bounds, however long the outage.
 """
 
-from quarterjack.rules.backfill import backfill, count_backfill, count_named, stop_backfill
-from quarterjack.rules.forms import to_json
-from quarterjack.rules.house_rules import HouseRules
-from quarterjack.rules.limits import (
-    AGENT_LIMITS,
-    LOOK_NOTED_AFTER,
-    Budgets,
-    Limits,
-    Outage,
-    Pace,
-    active_max,
-    may_notice_outage,
-    next_look,
-    noticed_outage,
-    outage_at_start,
-    read_limits,
-)
+from quarterjack.rules.as_json import to_json
+from quarterjack.rules.definition.presets import AS_A_SETTING, PRESETS
+from quarterjack.rules.definition.service_settings import ServiceSettings
+from quarterjack.rules.definition.specification import Specification, Unreadable
+from quarterjack.rules.definition.validation import read_specification
 from quarterjack.rules.model import (
     Attempt,
     Backfill,
@@ -42,13 +30,13 @@ from quarterjack.rules.model import (
     GateState,
     Kind,
     Outcome,
-    PassedOver,
     Plan,
     Plans,
     Run,
     Schedule,
     Settlement,
     Settlements,
+    SlotsNotRun,
 )
 from quarterjack.rules.operations import (
     cancel_run,
@@ -62,20 +50,32 @@ from quarterjack.rules.operations import (
     run_now,
 )
 from quarterjack.rules.plan import plan
-from quarterjack.rules.presets import AS_A_SETTING, PRESETS
-from quarterjack.rules.rationing import with_outage_until
-from quarterjack.rules.reasons import Reason
-from quarterjack.rules.retention import (
+from quarterjack.rules.policies.backfill import backfill, count_backfill, count_named, stop_backfill
+from quarterjack.rules.policies.budgets import with_outage_until
+from quarterjack.rules.policies.limits import (
+    AGENT_LIMITS,
+    LOOK_NOTED_AFTER,
+    Budgets,
+    Limits,
+    Outage,
+    Pace,
+    active_max,
+    may_notice_outage,
+    next_look,
+    noticed_outage,
+    outage_at_start,
+    read_limits,
+)
+from quarterjack.rules.policies.retention import (
     Horizons,
     PastRun,
     Retention,
     horizons,
-    may_be_forgotten,
+    may_be_pruned,
 )
+from quarterjack.rules.reasons import Reason
 from quarterjack.rules.settle import settle
-from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.states import OPEN, WAITING, RunEvent, ScheduleEvent, State, Status
-from quarterjack.rules.validation import read_specification
 
 __all__ = [
     "AGENT_LIMITS",
@@ -99,7 +99,7 @@ __all__ = [
     "Outcome",
     "PRESETS",
     "Pace",
-    "PassedOver",
+    "SlotsNotRun",
     "PastRun",
     "Plan",
     "Plans",
@@ -109,7 +109,7 @@ __all__ = [
     "RunEvent",
     "Schedule",
     "ScheduleEvent",
-    "HouseRules",
+    "ServiceSettings",
     "Settlement",
     "Settlements",
     "Specification",
@@ -127,7 +127,7 @@ __all__ = [
     "edit",
     "horizons",
     "invalidate",
-    "may_be_forgotten",
+    "may_be_pruned",
     "may_notice_outage",
     "next_look",
     "noticed_outage",

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quarterjack.rules.gate import SharedGates
-from quarterjack.rules.limits import Budgets, Outage, Rations
+from quarterjack.rules.definition.specification import Specification
 from quarterjack.rules.model import (
     Facts,
     Gate,
     Kind,
-    PassedOver,
     Plan,
     Plans,
     Run,
     Schedule,
+    SlotsNotRun,
 )
-from quarterjack.rules.overlap import next_in_line, still_open
-from quarterjack.rules.passing import folded
+from quarterjack.rules.policies.gate import SharedGates
+from quarterjack.rules.policies.limits import Budgets, Outage, Rations
+from quarterjack.rules.policies.overlap import next_in_line, still_open
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.specification import Specification
+from quarterjack.rules.slots_not_run import merged
 from quarterjack.rules.states import RunEvent, State, moved_run
 
 
-class Commons:
+class BatchState:
     """What the schedules of a batch share, as far as the batch has come."""
 
     def __init__(self, facts: Facts) -> None:
@@ -50,7 +50,7 @@ class Draft:
     """The plan of one schedule while it is made."""
 
     added: Sequence[Run] = ()
-    passed: Sequence[PassedOver] = ()
+    not_run: Sequence[SlotsNotRun] = ()
     released: Sequence[Run] = ()
     closed: Sequence[Run] = ()
     cancelled: Sequence[Run] = ()
@@ -61,22 +61,22 @@ class Draft:
     gates: Sequence[tuple[Gate, str]] = ()
     """Gates that changed, each with the run that changed it."""
 
-    def __init__(self, schedule: Schedule, commons: Commons, now: int) -> None:
+    def __init__(self, schedule: Schedule, batch: BatchState, now: int) -> None:
         self.schedule = schedule
         self.specification: Specification = schedule.specification
-        self.commons = commons
+        self.batch = batch
         self.now = now
         self.scope = self.specification.scope(schedule.id)
-        self.open_runs: Sequence[Run] = commons.open_runs.get(self.scope, ())
-        self.rations: Sequence[Rations] = (commons.all,)
+        self.open_runs: Sequence[Run] = batch.open_runs.get(self.scope, ())
+        self.rations: Sequence[Rations] = (batch.all,)
         if self.specification.is_agent:
-            self.rations = (commons.all, commons.agents)
+            self.rations = (batch.all, batch.agents)
 
     @property
     def outage(self) -> Outage | None:
         """The outage in which its slots may have been missed: it began when the schedule was there
         already."""
-        outage = self.commons.all.outage
+        outage = self.batch.all.outage
         return outage if outage is not None and self.schedule.created_at < outage.until else None
 
     @property
@@ -87,13 +87,13 @@ class Draft:
         for gate, _ in self.gates:
             if gate.key == key:
                 return gate
-        return self.commons.gates[key]
+        return self.batch.gates[key]
 
     def put_gate(self, gate: Gate, run: Run) -> None:
         self.gates = [(gate, run.id), *self.gates]
 
     def pass_over(self, slots: Sequence[int], reason: Reason) -> None:
-        self.passed = [*self.passed, *(PassedOver(slot, slot, 1, reason) for slot in slots)]
+        self.not_run = [*self.not_run, *(SlotsNotRun(slot, slot, 1, reason) for slot in slots)]
 
     def newest(self, slots: Sequence[int], room: int | None, reason: Reason) -> Sequence[int]:
         """So many of the newest; the others are passed over."""
@@ -159,9 +159,9 @@ class Draft:
         if run.state is not State.RUNNING:
             self.close(run, RunEvent.CANCEL, reason)
         elif run.cancel is None:
-            asked = run._replace(cancel=reason)
-            self.cancelled = [*self.cancelled, asked]
-            self._exchange(run, asked)
+            caller = run._replace(cancel=reason)
+            self.cancelled = [*self.cancelled, caller]
+            self._exchange(run, caller)
 
     def close(self, run: Run, event: RunEvent, reason: Reason) -> None:
         """A run that waits never starts."""
@@ -190,22 +190,22 @@ class Draft:
 
     def plan(self) -> Plan:
         """As decided; what others in the batch must know is noted in what they share."""
-        commons, schedule = self.commons, self.schedule
-        commons.all = self.rations[0]
+        batch, schedule = self.batch, self.schedule
+        batch.all = self.rations[0]
         if self.specification.is_agent:
-            commons.agents = self.rations[1]
+            batch.agents = self.rations[1]
         for gate, run_id in reversed(self.gates):
-            commons.gates.put(gate, self.now, run_id)
-        if self.specification.shares_scope or not commons.is_batch:
-            commons.open_runs[self.scope] = self.open_runs
-        if self.passed or schedule.passed is not None:
+            batch.gates.put(gate, self.now, run_id)
+        if self.specification.shares_scope or not batch.is_batch:
+            batch.open_runs[self.scope] = self.open_runs
+        if self.not_run or schedule.not_run is not None:
             ran = [run.slot for run in self.added if run.kind is Kind.SLOT]
-            self.passed, passed = folded(self.passed, ran, schedule.passed)
-            schedule = schedule._replace(passed=passed)
+            self.not_run, not_run = merged(self.not_run, ran, schedule.not_run)
+            schedule = schedule._replace(not_run=not_run)
         return Plan(
             schedule,
             self.added,
-            self.passed,
+            self.not_run,
             self.released,
             self.closed,
             self.cancelled,

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from quarterjack.rules.limits import Budgets, Limits, Outage, Pace
+from quarterjack.rules.policies.limits import Budgets, Limits, Outage, Pace
 from quarterjack.rules.reasons import MISSED, Reason
 from quarterjack.rules.states import State, Status
-from quarterjack.rules.words import Word
+from quarterjack.rules.text_enum import TextEnum
 
 if TYPE_CHECKING:
-    from quarterjack.rules.specification import Specification
+    from quarterjack.rules.definition.specification import Specification
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def quickly_replaced(made: type[T]) -> type[T]:
     return made
 
 
-class Kind(Word):
+class Kind(TextEnum):
     """Who asked for a run: the schedule itself, a person, or a backfill."""
 
     SLOT = "slot"
@@ -43,7 +43,7 @@ class Kind(Word):
     BACKFILL = "backfill"
 
 
-class PassedOver(NamedTuple):
+class SlotsNotRun(NamedTuple):
     """Neighbouring slots that did not run for one reason: one row, known by its first slot."""
 
     first: int
@@ -106,7 +106,7 @@ class Schedule(NamedTuple):
     last_success_at: int | None = None
     last_success_run_id: str | None = None
     last_failure_at: int | None = None
-    passed: PassedOver | None = None
+    not_run: SlotsNotRun | None = None
     """The row that the next slot may join: nothing has run since."""
     backfill: Backfill | None = None
     last_slot: int | None = None
@@ -165,7 +165,7 @@ class Run(NamedTuple):
         return self.failures > 0 and self.state is not State.RUNNING
 
 
-class Ending(Word):
+class Ending(TextEnum):
     """How an attempt ended."""
 
     SUCCEEDED = "succeeded"
@@ -197,7 +197,7 @@ class Attempt(NamedTuple):
     outcome: Outcome
 
 
-class GateState(Word):
+class GateState(TextEnum):
     """Of a circuit breaker."""
 
     CLOSED = "closed"
@@ -264,7 +264,7 @@ class Plan(NamedTuple):
     schedule: Schedule
     """As it is afterwards: its cursor, next wake, counters and status."""
     added: Sequence[Run] = ()
-    passed: Sequence[PassedOver] = ()
+    not_run: Sequence[SlotsNotRun] = ()
     released: Sequence[Run] = ()
     """Waiting ones, which may be claimed now: held ones, or one that need not wait to retry."""
     closed: Sequence[Run] = ()
@@ -319,7 +319,7 @@ class Settlement(NamedTuple):
     """Every run of the schedule that still waits is skipped, for this reason."""
     wakes: int | None = None
     """Another schedule that has something to release, by id."""
-    passed: Sequence[PassedOver] = ()
+    not_run: Sequence[SlotsNotRun] = ()
 
 
 class Settlements(NamedTuple):

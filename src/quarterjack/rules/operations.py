@@ -8,17 +8,17 @@ commits like any other; what cannot be done is refused by name, and nothing chan
 from __future__ import annotations
 
 from quarterjack.errors import Conflict, InvalidSpecification, WrongState
-from quarterjack.rules.anchors import counts_anew_on_resume, slots_of
-from quarterjack.rules.draft import Commons, Draft
-from quarterjack.rules.first_run import first_cursor
-from quarterjack.rules.limits import Limits, active_max, refuse_beyond_limit
+from quarterjack.rules.definition.specification import Specification, Unreadable, refuse_unreadable
+from quarterjack.rules.draft import BatchState, Draft
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
-from quarterjack.rules.overlap import IfRunning, turn
-from quarterjack.rules.pause import as_of, paused, resumed, woken
 from quarterjack.rules.plan import invalidated, plan_one
-from quarterjack.rules.rationing import is_agent, with_current_outage
+from quarterjack.rules.policies.anchors import counts_anew_on_resume, slots_of
+from quarterjack.rules.policies.budgets import is_agent, with_current_outage
+from quarterjack.rules.policies.first_run import first_cursor
+from quarterjack.rules.policies.limits import Limits, active_max, refuse_beyond_limit
+from quarterjack.rules.policies.overlap import IfRunning, turn
+from quarterjack.rules.policies.pause import as_of, paused, resumed, woken
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.specification import Specification, Unreadable, refuse_unreadable
 from quarterjack.rules.states import (
     OPEN,
     RunEvent,
@@ -63,7 +63,7 @@ def create(
 def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     """A new version. Only another recurrence, zone, bound or window plans anew, from now; for a
     one-shot only another instant."""
-    commons, before = _up_to_now(facts, now)
+    batch, before = _up_to_now(facts, now)
     schedule = before.schedule
     was, moved = schedule.specification, True
     if not isinstance(was, Unreadable):
@@ -82,7 +82,7 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     was_active = before.schedule.status is Status.ACTIVE
     if schedule.counts_as_active and not _is_counted(before.schedule, facts.limits):
         refuse_beyond_limit(facts.active, facts.limits, is_agent=specification.is_agent)
-    draft = Draft(woken(schedule, now), commons, now)
+    draft = Draft(woken(schedule, now), batch, now)
     _bring_along(draft, before.schedule)
     pauses = schedule.status is Status.PAUSED and was_active
     if pauses:
@@ -90,7 +90,7 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     # What was about to go stays, if the edit revived it or does not want it to go any more.
     goes = schedule.status is Status.DONE and specification.delete_after_run
     draft.deleted = before.deleted and goes
-    plans = commons.results([_joined(before._replace(deleted=False), draft.plan())])
+    plans = batch.results([_joined(before._replace(deleted=False), draft.plan())])
     return _with_untouched_budgets(plans, facts) if pauses else plans
 
 
@@ -107,14 +107,14 @@ def pause(
     schedule = as_of(schedule, now)
     moved_schedule(schedule, ScheduleEvent.PAUSE)
     if schedule.specification.once:
-        commons, before = Commons(facts), Plan(schedule)
+        batch, before = BatchState(facts), Plan(schedule)
     else:
-        commons, before = _up_to_now(facts, now)
-    draft = Draft(before.schedule, commons, now)
+        batch, before = _up_to_now(facts, now)
+    draft = Draft(before.schedule, batch, now)
     if before.schedule.status is Status.ACTIVE:  # it may have ended in this very moment
         draft.schedule = paused(before.schedule, reason, by=by, until=until)
         draft.close_waiting(Reason.PAUSED)
-    plans = commons.results([_joined(before, draft.plan())])
+    plans = batch.results([_joined(before, draft.plan())])
     return _with_untouched_budgets(plans, facts)
 
 
@@ -124,7 +124,7 @@ def resume(facts: Facts, now: int) -> Plans:
     until = schedule.paused_until
     schedule = resumed(schedule, now if until is None else min(now, until))
     refuse_beyond_limit(facts.active, facts.limits, is_agent=is_agent(schedule))
-    return Commons(facts).results([Plan(schedule)])
+    return BatchState(facts).results([Plan(schedule)])
 
 
 def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
@@ -137,12 +137,12 @@ def delete(facts: Facts, now: int, *, though_running: bool = False) -> Plans:
     if isinstance(schedule.specification, Unreadable):
         gone = schedule._replace(next_slot=None, wake_at=None)
         plan = Plan(gone, closes=Reason.DELETED, deleted=True)
-        return Commons(facts).results([plan])
-    commons, before = _up_to_now(facts, now)
-    draft = Draft(before.schedule._replace(next_slot=None, wake_at=None), commons, now)
+        return BatchState(facts).results([plan])
+    batch, before = _up_to_now(facts, now)
+    draft = Draft(before.schedule._replace(next_slot=None, wake_at=None), batch, now)
     draft.close_waiting(Reason.DELETED)
     draft.deleted = True
-    plans = commons.results([_joined(before, draft.plan())])
+    plans = batch.results([_joined(before, draft.plan())])
     return _with_untouched_budgets(plans, facts)
 
 
@@ -158,7 +158,7 @@ def retry_run(facts: Facts, run: Run, now: int) -> Plans:
     if run.state is State.QUEUED and run.waits_to_retry:
         (schedule,) = facts.schedules
         ready = run._replace(ready_at=min(run.ready_at, now))
-        return Commons(facts).results([Plan(schedule, released=[ready])])
+        return BatchState(facts).results([Plan(schedule, released=[ready])])
     if run.state in OPEN or run.state is State.SUCCEEDED:
         remedy = "only one that was closed without success, or waits to retry, can be tried again"
         raise WrongState(f"run {run.id} is {run.state}; {remedy}")
@@ -168,12 +168,12 @@ def retry_run(facts: Facts, run: Run, now: int) -> Plans:
 def _run_at_once(facts: Facts, now: int, slot: int) -> Plans:
     (schedule,) = facts.schedules
     refuse_unreadable(schedule.specification, schedule.key)
-    commons, before = _up_to_now(facts, now)
+    batch, before = _up_to_now(facts, now)
     schedule = before.schedule
     if schedule.status in (Status.PAUSED, Status.INVALID):
         remedy = "resume it first" if schedule.status is Status.PAUSED else "mend it first"
         raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; {remedy}')
-    draft = Draft(schedule, commons, now)
+    draft = Draft(schedule, batch, now)
     specification, ahead = schedule.specification, draft.open_runs
     held = bool(ahead) and not specification.allows_overlap
     queues = specification.overlap.if_running is IfRunning.QUEUE
@@ -187,27 +187,27 @@ def _run_at_once(facts: Facts, now: int, slot: int) -> Plans:
     run = draft.new_run(schedule.planned_count, Kind.MANUAL, slot, now, state, facts.request)
     draft.add([run])
     draft.schedule = schedule._replace(planned_count=run.number + 1, last_run_id=run.id)
-    return commons.results([_joined(before, draft.plan())])
+    return batch.results([_joined(before, draft.plan())])
 
 
 def invalidate(facts: Facts, reason: str) -> Plans:
     """Its definition cannot be used; what waits is closed, until an edit mends it."""
     (schedule,) = facts.schedules
-    commons = Commons(facts)
-    return commons.results([invalidated(schedule, commons, reason)])
+    batch = BatchState(facts)
+    return batch.results([invalidated(schedule, batch, reason)])
 
 
 def cancel_run(facts: Facts, run: Run, now: int) -> Plans:
     """A run that waits is closed; one that runs is asked to stop."""
     moved_run(run, RunEvent.CANCEL)
     (schedule,) = facts.schedules
-    commons = Commons(facts)
-    draft = Draft(schedule, commons, now)
+    batch = BatchState(facts)
+    draft = Draft(schedule, batch, now)
     draft.cancel(run, Reason.REQUESTED)
     draft.wake_next()
     if schedule.status is Status.ACTIVE:  # the planner sees what that means for the schedule
         draft.schedule = draft.schedule._replace(wake_at=now)
-    return commons.results([draft.plan()])
+    return batch.results([draft.plan()])
 
 
 def _in_the_way(run: Run, what: str) -> Conflict:
@@ -222,12 +222,12 @@ def _scope(schedule: Schedule) -> str:
     return schedule.specification.scope(schedule.id)
 
 
-def _up_to_now(facts: Facts, now: int) -> tuple[Commons, Plan]:
+def _up_to_now(facts: Facts, now: int) -> tuple[BatchState, Plan]:
     """The plan under the specification as it was. A person does not wait for the pace, but takes
     from the budget of an outage that no planner has noticed yet."""
-    commons = Commons(with_current_outage(facts, now))
+    batch = BatchState(with_current_outage(facts, now))
     (schedule,) = facts.schedules
-    return commons, plan_one(schedule, commons, now, paced=False)
+    return batch, plan_one(schedule, batch, now, paced=False)
 
 
 def _with_untouched_budgets(plans: Plans, facts: Facts) -> Plans:
@@ -240,7 +240,7 @@ def _joined(first: Plan, second: Plan) -> Plan:
     return Plan(
         second.schedule,
         [*first.added, *second.added],
-        [*first.passed, *second.passed],
+        [*first.not_run, *second.not_run],
         [*first.released, *second.released],
         [*first.closed, *second.closed],
         [*first.cancelled, *second.cancelled],
@@ -273,7 +273,7 @@ def _named_anew(schedule: Schedule, now: int) -> Schedule:
         fired = schedule.last_slot
         if slot is not None and (fired is None or slot > fired):
             cursor = min(cursor, slot - 1)
-    schedule = schedule._replace(cursor=cursor, passed=None, backfill=None)
+    schedule = schedule._replace(cursor=cursor, not_run=None, backfill=None)
     if schedule.status is not Status.ACTIVE:
         return schedule
     return schedule._replace(next_slot=slots_of(schedule).after(cursor))
@@ -284,13 +284,13 @@ def _bring_along(draft: Draft, before: Schedule) -> None:
     held only where holding is looked at. Whoever waited behind them in the old scope is woken."""
     old_scope = _scope(before)
     if old_scope != draft.scope:
-        runs = draft.commons.open_runs.get(old_scope, ())
+        runs = draft.batch.open_runs.get(old_scope, ())
         own = [run for run in runs if run.schedule_id == before.id]
         others = [run for run in runs if run.schedule_id != before.id]
         draft.open_runs = others
         draft.wake_next()
-        draft.commons.open_runs[old_scope] = others
-        theirs = draft.commons.open_runs.get(draft.scope, ())
+        draft.batch.open_runs[old_scope] = others
+        theirs = draft.batch.open_runs.get(draft.scope, ())
         draft.open_runs = [*theirs, *(run._replace(scope=draft.scope) for run in own)]
         draft.rescoped = draft.scope
     if not draft.specification.reads_open_runs:

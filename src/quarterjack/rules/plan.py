@@ -9,11 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quarterjack.rules.anchors import anchored_at, slots_of
-from quarterjack.rules.backfill import work_off
-from quarterjack.rules.catch_up import Due, choose, due_slots
-from quarterjack.rules.draft import Commons, Draft
-from quarterjack.rules.gate import (
+from quarterjack.rules.draft import BatchState, Draft
+from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
+from quarterjack.rules.policies.anchors import anchored_at, slots_of
+from quarterjack.rules.policies.backfill import work_off
+from quarterjack.rules.policies.budgets import (
+    in_turn,
+    past_outage,
+    postponed_until,
+    with_current_outage,
+)
+from quarterjack.rules.policies.catch_up import Due, choose, due_slots
+from quarterjack.rules.policies.gate import (
     RECHECK,
     held_until,
     may_probe,
@@ -21,41 +28,39 @@ from quarterjack.rules.gate import (
     passed_by,
     refusal,
 )
-from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
-from quarterjack.rules.overlap import IfRunning, in_line, next_in_line, still_open, turn
-from quarterjack.rules.pause import as_of, has_too_many_errors, over, pauses_itself, woken
-from quarterjack.rules.rationing import in_turn, past_outage, postponed_until, with_current_outage
+from quarterjack.rules.policies.overlap import IfRunning, in_line, next_in_line, still_open, turn
+from quarterjack.rules.policies.pause import as_of, has_too_many_errors, over, pauses_itself, woken
+from quarterjack.rules.policies.repeats import repeats_left, repeats_used_up
+from quarterjack.rules.policies.windows import OnConstraint, ready_from
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.repeats import repeats_left, repeats_used_up
 from quarterjack.rules.states import RunEvent, ScheduleEvent, State, Status, moved_schedule
-from quarterjack.rules.windows import OnConstraint, ready_from
 from quarterjack.times import jitter_of
 
 
 def plan(facts: Facts, now: int) -> Plans:
     """The plan of each schedule, in order. One that cannot be planned harms only itself."""
     facts = with_current_outage(facts, now)
-    commons = Commons(facts)
-    return commons.results([plan_one(each, commons, now) for each in in_turn(facts)])
+    batch = BatchState(facts)
+    return batch.results([plan_one(each, batch, now) for each in in_turn(facts)])
 
 
-def plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool = True) -> Plan:
+def plan_one(schedule: Schedule, batch: BatchState, now: int, *, paced: bool = True) -> Plan:
     """The plan of one schedule. What a person asks for does not wait for the pace."""
     try:
-        return _plan_one(as_of(schedule, now), commons, now, paced=paced)
+        return _plan_one(as_of(schedule, now), batch, now, paced=paced)
     except (OSError, MemoryError):
         raise  # no fault of the schedule, and it will pass
     except Exception as error:
         # Nothing is swallowed: the schedule's own row tells what it was.
-        return invalidated(schedule, commons, f"{type(error).__name__}: {error}")
+        return invalidated(schedule, batch, f"{type(error).__name__}: {error}")
 
 
-def _plan_one(schedule: Schedule, commons: Commons, now: int, *, paced: bool) -> Plan:
+def _plan_one(schedule: Schedule, batch: BatchState, now: int, *, paced: bool) -> Plan:
     if schedule.status is not Status.ACTIVE:
         resting = schedule.status is Status.PAUSED
         return Plan(schedule._replace(wake_at=schedule.paused_until if resting else None))
     due, following = due_slots(slots_of(schedule), schedule.cursor, now)
-    draft = Draft(schedule, commons, now)
+    draft = Draft(schedule, batch, now)
     if due is not None and paced and (until := postponed_until(draft, due)) is not None:
         _release(draft)
         draft.schedule = schedule._replace(wake_at=until)
@@ -80,7 +85,7 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     outage = draft.outage
     missed_until = None if outage is None else outage.until
     chosen = choose(due, specification.catch_up, window, missed_until, once=specification.once)
-    draft.passed = chosen.passed
+    draft.not_run = chosen.not_run
     slots: Sequence[int] = chosen.slots
     if not slots:
         return
@@ -110,7 +115,7 @@ def _pause_instead(draft: Draft, due: Due) -> None:
     schedule is resumed."""
     schedule = draft.schedule
     if not draft.specification.once:
-        draft.passed = due.row(due.first, due.newest, Reason.CONSECUTIVE_ERRORS)
+        draft.not_run = due.row(due.first, due.newest, Reason.CONSECUTIVE_ERRORS)
         schedule = schedule._replace(cursor=max(schedule.cursor, draft.now))
     draft.schedule = pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
     draft.close_waiting(Reason.PAUSED)
@@ -290,11 +295,11 @@ def _finish(draft: Draft, reason: Reason) -> None:
         draft.close_waiting(Reason.INACTIVE)
 
 
-def invalidated(schedule: Schedule, commons: Commons, why: str) -> Plan:
+def invalidated(schedule: Schedule, batch: BatchState, why: str) -> Plan:
     """Out of the way: what waits is closed, and whoever waited behind it is woken."""
     wakes = []
-    for scope, runs in list(commons.open_runs.items()):
-        left = commons.open_runs[scope] = still_open(runs, schedule.id)
+    for scope, runs in list(batch.open_runs.items()):
+        left = batch.open_runs[scope] = still_open(runs, schedule.id)
         head = next_in_line(left) if len(left) < len(runs) else None
         if head is not None:
             wakes.append(head.schedule_id)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
-from quarterjack.rules.words import Word
+from quarterjack.rules.text_enum import TextEnum
 
 
-class Reason(Word):
+class Reason(TextEnum):
     """A word to store and compare, and a sentence for people."""
 
     meaning: str

@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from quarterjack.errors import WrongState
-from quarterjack.rules.anchors import anchored_at, slots_of
-from quarterjack.rules.catch_up import due_slots
-from quarterjack.rules.gate import SharedGates, held_until, judged
+from quarterjack.rules.definition.specification import Specification, Unreadable
 from quarterjack.rules.model import (
     Attempt,
     Ended,
@@ -23,18 +21,20 @@ from quarterjack.rules.model import (
     GateState,
     Kind,
     Outcome,
-    PassedOver,
     Run,
     Schedule,
     Settlement,
     Settlements,
+    SlotsNotRun,
 )
-from quarterjack.rules.overlap import next_in_line, still_open
-from quarterjack.rules.pause import has_too_many_errors, over, pauses_itself, woken
+from quarterjack.rules.policies.anchors import anchored_at, slots_of
+from quarterjack.rules.policies.catch_up import due_slots
+from quarterjack.rules.policies.gate import SharedGates, held_until, judged
+from quarterjack.rules.policies.overlap import next_in_line, still_open
+from quarterjack.rules.policies.pause import has_too_many_errors, over, pauses_itself, woken
+from quarterjack.rules.policies.repeats import repeats_used_up
+from quarterjack.rules.policies.retry import OnExhausted
 from quarterjack.rules.reasons import Reason
-from quarterjack.rules.repeats import repeats_used_up
-from quarterjack.rules.retry import OnExhausted
-from quarterjack.rules.specification import Specification, Unreadable
 from quarterjack.rules.states import (
     RunEvent,
     ScheduleEvent,
@@ -245,7 +245,7 @@ def _end(
 ) -> Settlement:
     """The run is closed: what that means for its schedule, and whose turn it is."""
     closes: Reason | None = None
-    passed: Sequence[PassedOver] = ()
+    not_run: Sequence[SlotsNotRun] = ()
     if schedule.status is Status.ACTIVE and schedule.deleted_at is None:
         if run.kind is Kind.SLOT:
             schedule = _after_its_run(schedule, run, specification)
@@ -253,7 +253,7 @@ def _end(
             schedule = pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
         if schedule.status is not Status.ACTIVE:
             closes = Reason.PAUSED if schedule.status is Status.PAUSED else Reason.INACTIVE
-            schedule, passed = _decided_up_to(schedule, now)
+            schedule, not_run = _decided_up_to(schedule, now)
         elif _may_be_done(schedule):
             schedule = woken(schedule, now)
     wakes: int | None = None
@@ -263,10 +263,10 @@ def _end(
             wakes = head.schedule_id
         elif head is not None:
             schedule = woken(schedule, now)
-    return Settlement(run, schedule, None, closes, wakes, passed)
+    return Settlement(run, schedule, None, closes, wakes, not_run)
 
 
-def _decided_up_to(schedule: Schedule, now: int) -> tuple[Schedule, Sequence[PassedOver]]:
+def _decided_up_to(schedule: Schedule, now: int) -> tuple[Schedule, Sequence[SlotsNotRun]]:
     """It stops by itself: what came due before, and is not planned yet, is passed over for the same
     reason. A one-shot fires when the schedule is resumed."""
     if schedule.specification.once:

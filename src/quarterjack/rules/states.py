@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quarterjack.errors import WrongState
-from quarterjack.rules.words import Word
+from quarterjack.rules.text_enum import TextEnum
 
 if TYPE_CHECKING:
     from quarterjack.rules.model import Run, Schedule
 
 
-class Status(Word):
+class Status(TextEnum):
     """Of a schedule."""
 
     ACTIVE = "active"
@@ -24,7 +24,7 @@ class Status(Word):
     DEAD = "dead"
 
 
-class ScheduleEvent(Word):
+class ScheduleEvent(TextEnum):
     PAUSE = "pause"
     RESUME = "resume"
     FINISH = "finish"
@@ -34,7 +34,7 @@ class ScheduleEvent(Word):
     MEND = "mend"
 
 
-class State(Word):
+class State(TextEnum):
     """Of a run. The last two are of slots and runs that never start."""
 
     HELD = "held"
@@ -53,7 +53,7 @@ WAITING = frozenset({State.HELD, State.QUEUED})
 OPEN = WAITING | {State.RUNNING}
 
 
-class RunEvent(Word):
+class RunEvent(TextEnum):
     RELEASE = "release"
     CLAIM = "claim"
     SKIP = "skip"

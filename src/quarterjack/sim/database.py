@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quarterjack.sim.clock import SimulatedClock
-from quarterjack.store.contract import Store
-from quarterjack.store.sqlite import SqliteStore
-from quarterjack.store.sqlite_file import memory_database
-from quarterjack.store.steps import Row
+from quarterjack.store.sqlite.file import memory_database
+from quarterjack.store.sqlite.store import SqliteStore
+from quarterjack.store.statements import Row
+from quarterjack.store.store import Store
 
 
 class Database(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from quarterjack.rules.words import Word
+from quarterjack.rules.text_enum import TextEnum
 from quarterjack.sim.loop import Place
 from quarterjack.sim.record import Disturbance
 from quarterjack.sim.store import Mishap
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from quarterjack.sim.world import World
 
 
-class Fault(Word):
+class Fault(TextEnum):
     KILLED = "killed between two verbs"
     KILLED_UNTOLD = "killed after a commit"
     FAILED = "store error before the commit"
@@ -62,7 +62,7 @@ _WEIGHTS = {
 
 _APART = (
     ("renew_leases", "look_at_leases"), ("settle_runs",), ("claim_runs",), ("plan_due",),
-    ("rescue_runs",), ("add_output",), ("take_notices", "mark_sent"),
+    ("rescue_runs",), ("add_output",), ("take_notifications", "mark_sent"),
 )  # fmt: skip
 """Verbs that may fail while others do not: they wait for different locks, on different
 connections."""

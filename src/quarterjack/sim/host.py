@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quarterjack.control import recover
-from quarterjack.engine.node import Manner, Node
-from quarterjack.engine.worker import Seats
+from quarterjack.engine.node import Node, NodeConfig
+from quarterjack.engine.worker import WorkerConfig
 from quarterjack.errors import StoreAway
 from quarterjack.rules import Retention
 from quarterjack.sim.clock import SimulatedClock
@@ -19,7 +19,7 @@ from quarterjack.sim.record import Disturbance
 from quarterjack.sim.sleep import Sleeper
 from quarterjack.sim.store import FaultyStore
 from quarterjack.sim.work import ScriptedTarget
-from quarterjack.store.values import Present
+from quarterjack.store.types import NodeInfo
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ class Host:
         await self._registered(store)
         await self._recovered(store)
         acting = ScriptedTarget(world.script, partial(world.note_work, place), self._die)
-        manner = Manner(
-            Seats(place.name, count=world.profile.seats, lease=world.profile.lease),
+        node_config = NodeConfig(
+            WorkerConfig(place.name, count=world.profile.seats, lease=world.profile.lease),
             world.profile.limits,
             Retention(run_age=60 * DAY, run_count=500, event_age=DAY, output_age=DAY),
             zone_data=self.zone_data,
@@ -97,7 +97,7 @@ class Host:
             works=self.works,
         )
         sleeper = partial(Sleeper, world, place)
-        self.node = Node(store, dict.fromkeys(KINDS, acting), self.clock, manner, sleeper)
+        self.node = Node(store, dict.fromkeys(KINDS, acting), self.clock, node_config, sleeper)
         world.watched_by(place, self.node.hint_all)
         await self.node.run()
         with suppress(StoreAway):
@@ -111,7 +111,7 @@ class Host:
         while True:
             try:
                 await store.register(
-                    Present(name, self.name, self._lives, *kind, started_at, store.now())
+                    NodeInfo(name, self.name, self._lives, *kind, started_at, store.now())
                 )
             except StoreAway:
                 await asyncio.sleep(1)

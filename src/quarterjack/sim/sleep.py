@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from quarterjack.engine.loop import Loop, Process
 from quarterjack.sim.clock import SimulatedClock
 from quarterjack.sim.loop import Place, SimulatedLoop, Turn
-from quarterjack.store.contract import Store
+from quarterjack.store.store import Store
 from quarterjack.times.instants import SECOND
 
 

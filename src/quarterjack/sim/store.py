@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 from quarterjack.errors import StoreAway
 from quarterjack.rules import Plans
 from quarterjack.sim.loop import Place
-from quarterjack.store.contract import Store
-from quarterjack.store.steps import Steps
-from quarterjack.store.values import Present
+from quarterjack.store.statements import Statements
+from quarterjack.store.store import Store
+from quarterjack.store.types import NodeInfo
 from quarterjack.times.instants import SECOND
 
 P = ParamSpec("P")
@@ -46,7 +46,7 @@ class Surroundings(Protocol):
     def carried_out(
         self, place: Place, verb: Callable[..., Any], values: Any, result: Any
     ) -> int: ...
-    def is_alive(self, place: Place, node: Present) -> bool: ...
+    def is_alive(self, place: Place, node: NodeInfo) -> bool: ...
     def watched_by(self, place: Place, hint: Callable[[], None]) -> None: ...
 
 
@@ -70,7 +70,7 @@ class FaultyStore(Store):
     async def read_clock(self) -> int:
         return self._world.clock_of_all()
 
-    def is_alive(self, node: Present) -> bool:
+    def is_alive(self, node: NodeInfo) -> bool:
         return self._world.is_alive(self._place, node)
 
     async def watch(self, hint: Callable[[], None]) -> None:
@@ -83,7 +83,7 @@ class FaultyStore(Store):
     async def close(self) -> None:
         """The database stays, for others are on it."""
 
-    async def _do(self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs) -> T:
+    async def _do(self, verb: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs) -> T:
         async with self._in_order:
             mishap = self._world.mishap(self._place, verb.__name__)
             if mishap is None:
@@ -99,7 +99,7 @@ class FaultyStore(Store):
         return result
 
     async def _carried_out(
-        self, verb: Callable[P, Steps[T]], *values: P.args, **named: P.kwargs
+        self, verb: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs
     ) -> T:
         self._world.carries_out(verb)
         result = await self._real._do(verb, *values, **named)

@@ -10,12 +10,12 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-from quarterjack.rules.words import Word
+from quarterjack.rules.text_enum import TextEnum
 from quarterjack.targets.call import Answer, Call
 from quarterjack.times.instants import MILLISECOND, MINUTE, SECOND
 
 
-class End(Word):
+class End(TextEnum):
     """How a piece of work means to end."""
 
     SUCCEEDS = "succeeds"

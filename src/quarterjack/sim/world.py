@@ -14,8 +14,8 @@ from inspect import signature
 from random import Random
 from typing import Any
 
-from quarterjack.control import HOUSE_RULES
-from quarterjack.rules import HouseRules
+from quarterjack.control import SERVICE_SETTINGS
+from quarterjack.rules import ServiceSettings
 from quarterjack.sim.clock import SimulatedClock
 from quarterjack.sim.database import Database, MemoryDatabase
 from quarterjack.sim.faults import Faults
@@ -27,10 +27,10 @@ from quarterjack.sim.record import Disturbance, Line, Moment, Record
 from quarterjack.sim.sleep import LOOKS_AT_CLOCK_WITHIN, Dues, Sleeper
 from quarterjack.sim.store import FaultyStore, Mishap
 from quarterjack.sim.work import End, Script, script_of
-from quarterjack.store.nodes import LIVES_FOR
 from quarterjack.store.specifications import parse
-from quarterjack.store.steps import sql
-from quarterjack.store.values import Claimed, Planned, Present, Rescued, Settled
+from quarterjack.store.statements import sql
+from quarterjack.store.transactions.nodes import LIVES_FOR
+from quarterjack.store.types import Claimed, NodeInfo, Planned, Rescued, Settled
 from quarterjack.targets.call import Call
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
 
@@ -104,8 +104,8 @@ class World:
 
     async def _create_some(self) -> None:
         store = self.store_of(self.people)
-        rules = HouseRules(limits=self.profile.limits)
-        await store.put_fact(HOUSE_RULES, rules.to_text())
+        rules = ServiceSettings(limits=self.profile.limits)
+        await store.put_metadata(SERVICE_SETTINGS, rules.to_text())
         for _ in range(self.profile.schedules):
             await self.asking.create(self.asking.draw())
 
@@ -193,11 +193,11 @@ class World:
 
     def looked(self, instant: int) -> None:
         database = self.database
-        ((last_look, *_),) = database.ask(sql("planning", database.dialect))
+        ((last_look, *_),) = database.ask(sql("planner_state", database.dialect))
         if last_look is not None and last_look < instant:
-            database.ask(sql("note_look", database.dialect), instant)
+            database.ask(sql("note_planner_step", database.dialect), instant)
 
-    def is_alive(self, place: Place, node: Present) -> bool:
+    def is_alive(self, place: Place, node: NodeInfo) -> bool:
         """Does a node on that place take this one for alive? It can ask its own host; others must
         have been heard of lately."""
         life = self.lives[node.name]

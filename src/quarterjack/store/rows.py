@@ -16,17 +16,17 @@ from quarterjack.rules import (
     Kind,
     Outage,
     Pace,
-    PassedOver,
     Reason,
     Run,
     Schedule,
+    SlotsNotRun,
     Specification,
     State,
     Status,
     Unreadable,
 )
-from quarterjack.store.steps import Row
-from quarterjack.store.values import Audit, NewSchedule, Stored
+from quarterjack.store.statements import Row
+from quarterjack.store.types import Audit, NewSchedule, StoredSchedule
 from quarterjack.telemetry.events import Event
 
 # Looking a word up in a table costs a third of asking its class.
@@ -40,9 +40,7 @@ CALLER = -3
 _RUN = len(Run._fields)
 """What stands behind them is a newer program's, and left alone."""
 _AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
-_LAST_SLOT, DELETED_AT, _LAST_PLANNED_AT = 21, 31, 33
-"""Two columns are not named as their fields, for nodes of an older program use them: the column
-`last_fired_at` holds the last slot, and `last_planned_at` holds the field `last_fired_at`."""
+_LAST_SLOT, DELETED_AT, _LAST_FIRED_AT = 21, 31, 33
 
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
@@ -58,7 +56,7 @@ def from_json(text: str | None) -> Any:
 
 
 def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule:
-    passed, backfill, last_slot = row[_PASSED], row[_BACKFILL], row[_LAST_SLOT]
+    not_run, backfill, last_slot = row[_PASSED], row[_BACKFILL], row[_LAST_SLOT]
     return Schedule._make(
         (
             row[0],
@@ -67,9 +65,9 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
             *row[2:6],
             _STATUS[row[6]],
             *row[_AFTER_STATUS:_LAST_SLOT],
-            _last_fired_at(last_slot, row[_LAST_PLANNED_AT]),
+            row[_LAST_FIRED_AT],
             *row[_LAST_SLOT + 1 : _PASSED],
-            passed_of(json.loads(passed)) if passed else None,
+            slots_not_run_of(json.loads(not_run)) if not_run else None,
             Backfill(*json.loads(backfill)) if backfill else None,
             last_slot,
             row[DELETED_AT],
@@ -77,28 +75,20 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
     )
 
 
-def _last_fired_at(last_slot: int | None, planned_at: int | None) -> int | None:
-    """A slot is planned when it has come, or later. Else a node of an older program planned it, and
-    did not write when."""
-    if last_slot is None or planned_at is None:
-        return last_slot
-    return max(last_slot, planned_at)
-
-
-def spoiled_schedule_of(row: Row, error: Exception) -> Schedule:
+def corrupt_schedule_of(row: Row, error: Exception) -> Schedule:
     """One whose row makes no sense: planning finds that out, and makes it invalid."""
     blank = list(row)
     blank[6], blank[_PASSED], blank[_BACKFILL] = Status.ACTIVE, None, None
     return schedule_of(blank, Unreadable(error))
 
 
-def stored_of(row: Row, schedule: Schedule) -> Stored:
-    return Stored(schedule, *row[_EXTRAS : _EXTRAS + 5])
+def stored_of(row: Row, schedule: Schedule) -> StoredSchedule:
+    return StoredSchedule(schedule, *row[_EXTRAS : _EXTRAS + 5])
 
 
-def passed_of(values: list[Any]) -> PassedOver:
+def slots_not_run_of(values: list[Any]) -> SlotsNotRun:
     *bounds, reason = values
-    return PassedOver._make((*bounds, _REASON[reason]))
+    return SlotsNotRun._make((*bounds, _REASON[reason]))
 
 
 def audit_of(row: Row) -> Audit:
@@ -119,9 +109,9 @@ def schedule_row(schedule: Schedule) -> Row:
 
 
 def _state_of(schedule: Schedule) -> Row:
-    if schedule.passed is None and schedule.backfill is None:  # nearly always
+    if schedule.not_run is None and schedule.backfill is None:  # nearly always
         return schedule[4:29]
-    beside = json_text(schedule.passed), _backfill_text(schedule.backfill), schedule.last_slot
+    beside = json_text(schedule.not_run), _backfill_text(schedule.backfill), schedule.last_slot
     return (*schedule[4:26], *beside)
 
 
@@ -198,7 +188,7 @@ def attempt_row(attempt: Attempt) -> Row:
     )
 
 
-def passed_row(schedule_id: int, row: PassedOver) -> Row:
+def slots_not_run_row(schedule_id: int, row: SlotsNotRun) -> Row:
     return (schedule_id, *row)
 
 

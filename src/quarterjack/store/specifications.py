@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from quarterjack.rules import Specification, Unreadable, read_specification
-from quarterjack.store.steps import Ask, Steps
+from quarterjack.store.statements import Query, Statements
 
 Version: TypeAlias = tuple[int, int]
 """A schedule's id, and which version of its definition."""
@@ -34,14 +34,14 @@ class Specifications:
 
     def read(
         self, wanted: Mapping[Version, str]
-    ) -> Steps[Mapping[Version, Specification | Unreadable]]:
+    ) -> Statements[Mapping[Version, Specification | Unreadable]]:
         """Those of these versions, each with the key of its schedule."""
         kept, new = self._kept, self._new
         if wanted.keys() <= kept.keys():
             return kept
         missing = [version for version in wanted if version not in kept and version not in new]
         if missing:
-            rows = yield Ask("specifications", (missing,))
+            rows = yield Query("specifications", (missing,))
             for schedule_id, number, body, preset in rows:
                 version = schedule_id, number
                 new[version] = self.parse(body, wanted[version], preset)
@@ -60,7 +60,7 @@ class Specifications:
             for version in list(islice(self._kept, surplus)):
                 del self._kept[version]
 
-    def forget(self, *, is_pooled: bool) -> None:
+    def prune(self, *, is_pooled: bool) -> None:
         """There is a new connection. Behind a pooler each transaction may be on another server:
         then every transaction reads its specifications, and only what a body means is kept."""
         self._kept.clear()

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from quarterjack.errors import InvalidSpecification
-from quarterjack.rules.plain import plain_json
+from quarterjack.rules.definition.input_checks import check_json
 from quarterjack.targets.call import Answer, Call
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
@@ -39,7 +39,7 @@ class TaskTarget:
 
 def _answer(result: Any) -> Answer:
     try:
-        return Answer(result=plain_json(result, "result"))
+        return Answer(result=check_json(result, "result"))
     except InvalidSpecification as error:
         said = f"the task succeeded, but its result cannot be kept: {error}"
         return Answer(said, retryable=False)

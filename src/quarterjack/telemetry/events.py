@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 from quarterjack.rules import (
     GateChange,
-    PassedOver,
     Plan,
     Plans,
     Run,
     Schedule,
     Settlements,
+    SlotsNotRun,
     State,
     Status,
 )
-from quarterjack.rules.words import Word
+from quarterjack.rules.text_enum import TextEnum
 
 
-class EventKind(Word):
+class EventKind(TextEnum):
     RUN_PLANNED = "run.planned"
     RUN_RELEASED = "run.released"
     RUN_STARTED = "run.started"
@@ -89,8 +89,8 @@ def of_plans(plans: Plans, before: Mapping[int, Schedule], now: int) -> list[Eve
             stopping += [run.id for run in plan.cancelled]
         if plan.closed:
             single += [_ended(run, now) for run in plan.closed]
-        if plan.passed:
-            single += [_passed(plan.schedule, row, now) for row in plan.passed]
+        if plan.not_run:
+            single += [_passed(plan.schedule, row, now) for row in plan.not_run]
         single += _changes(plan, before.get(plan.schedule.id), now)
     together = [
         (EventKind.RUN_PLANNED, planned),
@@ -112,8 +112,8 @@ def of_settlements(decided: Settlements, before: Mapping[int, Schedule], now: in
             retrying.append(run.id)
         else:
             single.append(_ended(run, now))
-        if settled.passed:
-            single += [_passed(settled.schedule, row, now) for row in settled.passed]
+        if settled.not_run:
+            single += [_passed(settled.schedule, row, now) for row in settled.not_run]
         known = before.get(run.schedule_id)
         if known is not None and settled.schedule.status is not known.status:
             single.append(_status(settled.schedule, now))
@@ -146,7 +146,7 @@ def _ended(run: Run, now: int) -> Event:
     return Event(EventKind(f"run.{run.state}"), now, [run.id], ": ".join(told) or None)
 
 
-def _passed(schedule: Schedule, row: PassedOver, now: int) -> Event:
+def _passed(schedule: Schedule, row: SlotsNotRun, now: int) -> Event:
     kind = EventKind.SLOT_MISSED if row.state is State.MISSED else EventKind.SLOT_SKIPPED
     slots = "1 slot" if row.count == 1 else f"{row.count} slots"
     return Event(kind, now, [schedule.key], f"{slots}: {row.reason.meaning}")

@@ -9,7 +9,7 @@ import sys
 log = logging.getLogger("quarterjack")
 
 
-def told(**facts: object) -> str:
+def log_fields(**facts: object) -> str:
     """`run=42-7 attempt=2`; what is None is left out."""
     return " ".join(f"{name}={_text(value)}" for name, value in facts.items() if value is not None)
 
@@ -21,7 +21,7 @@ def _text(value: object) -> str:
     return text if plain and text else repr(text)
 
 
-def speak(level: str) -> None:
+def configure_logging(level: str) -> None:
     """Log to standard error, from this level on."""
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))

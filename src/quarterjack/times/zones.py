@@ -158,8 +158,8 @@ def _nearest(name: str) -> str | None:
     from difflib import get_close_matches
 
     by_folded = {known.casefold(): known for known in sorted(zone_names())}
-    places = {folded: known for folded, known in by_folded.items() if known[:4] != "Etc/"}
-    by_city = {folded.rpartition("/")[2]: known for folded, known in places.items()}
+    places = {merged: known for merged, known in by_folded.items() if known[:4] != "Etc/"}
+    by_city = {merged.rpartition("/")[2]: known for merged, known in places.items()}
     wanted = name[:80].casefold().replace(" ", "_")
     for known in (by_folded, by_city):
         if wanted in known:

@@ -1,3 +1,0 @@
-select value
-from facts
-where name = $1

@@ -1,2 +1,0 @@
-update planning
-set last_look = $1

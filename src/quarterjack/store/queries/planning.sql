@@ -1,3 +1,0 @@
--- What all planners share, in one row.
-select last_look, outage, pace, agents
-from planning

@@ -1,4 +1,0 @@
-insert into facts
-values ($1, $2)
-on conflict (name) do update
-set value = excluded.value

@@ -1,2 +1,0 @@
-update planning
-set last_look = $1, outage = $2, pace = $3, agents = $4

@@ -1,0 +1,3 @@
+select value
+from metadata
+where name = $1

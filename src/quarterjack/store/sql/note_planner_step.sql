@@ -1,0 +1,2 @@
+update planner_state
+set last_look = $1

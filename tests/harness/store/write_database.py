@@ -1,0 +1,116 @@
+"""Writes `databases/sqlite_N.sql` and `databases/postgres_N.sql`: a database with some of
+everything in it, as the program at this commit writes it. Run it before you change the schema or
+what is stored, and commit the files with the change: `test_upgrade.py` upgrades each of them.
+
+    PYTHONPATH=tests .venv/bin/python -m harness.store.write_database
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import apsw.shell
+
+from harness.rules.world import at
+from harness.store.server import server
+from harness.store.stores import Asking, asking, connection
+from quarterjack import rules
+from quarterjack.control import Control
+from quarterjack.rules import read_specification
+from quarterjack.store.migrations import migrations
+from quarterjack.store.types import NewSchedule
+
+HERE = Path(__file__).parent / "databases"
+SCHEMA = "the_schema"
+"""What the schema is called in the file for PostgreSQL."""
+BREAKER = {"threshold": 1, "reset_after": "10m"}
+
+
+def write() -> None:
+    HERE.mkdir(exist_ok=True)
+    for kind, dialect in (("SQLite", "sqlite"), ("PostgreSQL", "postgres")):
+        with asking(kind, Path(tempfile.mkdtemp())) as ask:
+            live(ask)
+            number = migrations(dialect)[-1].number
+            path = HERE / f"{dialect}_{number}.sql"
+            path.write_text(sqlite_text(ask) if dialect == "sqlite" else postgres_text(ask))
+            print(path)
+
+
+def live(ask: Asking) -> None:
+    """From 08:00 to 12:00: each key says what becomes of it."""
+    keys = _add_all(ask)
+    removed = {"removed-retrying", "removed-held", "removed-running"}
+    failing = {"removed-retrying", "removed-held", "retrying"}
+    running = {"removed-running", "completion-running"}
+    for hour in (9, 10, 11):
+        ask.go(f"{hour:02}:00")
+        ask.plan()
+        claims = ask.claim()
+        if hour == 11:
+            for key in removed:
+                ask.change(keys[key], rules.delete, though_running=True)
+        for claim in claims:
+            fails = claim.key in failing and hour == 11
+            if claim.key not in running or hour < 11:
+                ask.settle((claim.run, ask.outcome("failed" if fails else "succeeded")))
+    ask.go("11:59")
+    control = Control(ask.store, by="ada", origin="cli")
+    ask(control.pause("paused", reason="repairs"))
+    ask(control.delete("deleted"))
+    ask(control.backfill("backfilling", at("08:30"), at("11:30")))
+    ask.go("12:00")
+    ask.plan()
+
+
+def _add_all(ask: Asking) -> dict[str, int]:
+    task, shared = {"task": "work"}, {"plugin": "shared", "circuit_breaker": BREAKER}
+    wanted: dict[str, dict[str, Any]] = {
+        "hourly": {"every": "1h", **task},
+        "repeating": {"every": "1h", "total_repeats": 9, **task},
+        "one-shot": {"at": "2026-11-16T09:00:00Z", **task},
+        "retrying": {"every": "3h", "max_retries": 3, "retry_delay": "2h", **task},
+        "completion-running": {"every": "1h", "anchor": "completion", **task},
+        "removed-retrying": {"every": "1h", "max_retries": 3, **task},
+        "removed-held": {"every": "1h", "max_retries": 3, **shared},
+        "removed-running": {"every": "1h", "max_retries": "endless", **task},
+        "sharing": {"every": "1h", "if_running": "queue", **shared},
+        "paused": {"cron": "0 * * * *", **task},
+        "deleted": {"daily": {"time": "09:00"}, **task},
+        "backfilling": {"every": "1h", "max_outstanding_polls": 0, "plugin": "p"},
+        "prompting": {"every": "1h", "prompt": "Check the queue"},
+        "prompting-otherwise": {"every": "1h", "prompt": "Look", "preset": "ductile"},
+        "own-preset": {"every": "1h", "preset": "agent", **task},
+        "calling": {"every": "1h", "workflow_id": 7},
+    }
+    return {key: _add(ask, key, fields) for key, fields in wanted.items()}
+
+
+def _add(ask: Asking, key: str, fields: dict[str, Any]) -> int:
+    specification = read_specification(fields, key=key, now=ask.now)
+    (made,) = ask.add_all([NewSchedule(key, specification, None, "test")])
+    return made.id
+
+
+def sqlite_text(ask: Asking) -> str:
+    out = io.StringIO()
+    shell = apsw.shell.Shell(stdout=out, db=connection(ask))
+    shell.process_command(".dump")  # type: ignore[no-untyped-call]
+    return out.getvalue()
+
+
+def postgres_text(ask: Asking) -> str:
+    address = ask.store._address  # type: ignore[attr-defined]
+    command = [str(server().program("pg_dump")), address.url, "--schema", address.schema]
+    options = ["--inserts", "--no-owner", "--no-privileges", "--no-comments"]
+    done = subprocess.run([*command, *options], check=True, capture_output=True, text=True)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("\\")]
+    return "\n".join(lines).replace(address.schema, SCHEMA) + "\n"
+
+
+if __name__ == "__main__":
+    write()
