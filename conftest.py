@@ -10,7 +10,7 @@ from hypothesis import settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
-from quarterjack.app import SystemRuntime
+from quarterjack.cli.runtime import Runtime
 from quarterjack.cli import commands
 
 # The same examples each time, and no deadline: a slow machine is not a fault of the code.
@@ -24,7 +24,7 @@ def run_console(example: Example) -> None:
         command, _, expected = block.partition("\n")
         program, *arguments = shlex.split(command)
         assert program == "quarterjack", f"only our own commands are shown: {command}"
-        result = CliRunner().invoke(commands, arguments, obj=SystemRuntime())
+        result = CliRunner().invoke(commands, arguments, obj=Runtime())
         assert result.output.rstrip() == expected.rstrip(), f"{command} prints:\n{result.output}"
 
 

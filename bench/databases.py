@@ -1,4 +1,4 @@
-"""Databases to measure on: a fresh one for each measure, on disk, every commit durable."""
+"""Databases for the benchmarks: a new one for each measurement, on disk, with durable commits."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from bench.measuring import fresh_folder
 from harness.store.server import Server
 
 
-class RunCursor(NamedTuple):
-    """One database, where it lies, and the process of its server, if it has one."""
+class Database(NamedTuple):
+    """A database, its folder, and the process id of its server, if it has one."""
 
     url: str
     folder: Path
@@ -29,41 +29,41 @@ class RunCursor(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Of the file, if it is one."""
+        """Of the SQLite file."""
         return Path(self.url.removeprefix("sqlite:///"))
 
 
-Fresh: TypeAlias = Callable[[], AbstractContextManager[RunCursor]]
+Fresh: TypeAlias = Callable[[], AbstractContextManager[Database]]
 
 
 @contextmanager
 def sqlite() -> Iterator[Fresh]:
     @contextmanager
-    def fresh() -> Iterator[RunCursor]:
+    def fresh() -> Iterator[Database]:
         with fresh_folder() as folder:
-            yield RunCursor(f"sqlite:///{folder / 'quarterjack.db'}", folder)
+            yield Database(f"sqlite:///{folder / 'quarterjack.db'}", folder)
 
     yield fresh
 
 
 @contextmanager
 def postgres() -> Iterator[Fresh]:
-    """One server for all measures, with the settings that PostgreSQL comes with; what one measure
-    left to be written is written before the next. `TMPDIR` says on which disk."""
+    """One server for all measurements, with PostgreSQL's default settings; a checkpoint before each
+    one writes what the previous has left. `TMPDIR` names the disk."""
     server, numbers = Server(shared_buffers="128MB"), count(1)
     assert server.process is not None
     process = server.process.pid
 
     @contextmanager
-    def fresh() -> Iterator[RunCursor]:
+    def fresh() -> Iterator[Database]:
         name = f"bench{next(numbers)}"
         url = f"{server.url.removesuffix('/postgres')}/{name}"
-        caller(server.url, f"create database {name}")
-        caller(server.url, "checkpoint")
+        fetch_value(server.url, f"create database {name}")
+        fetch_value(server.url, "checkpoint")
         try:
-            yield RunCursor(url, server.folder, process)
+            yield Database(url, server.folder, process)
         finally:
-            caller(server.url, f"drop database {name} with (force)")
+            fetch_value(server.url, f"drop database {name} with (force)")
 
     try:
         yield fresh
@@ -71,38 +71,38 @@ def postgres() -> Iterator[Fresh]:
         server.close()
 
 
-def caller(url: str, text: str) -> Any:
-    """The one value that a statement answers with, if any."""
+def fetch_value(url: str, text: str) -> Any:
+    """The first column of the first row, if any."""
 
-    async def ask() -> Any:
+    async def fetch() -> Any:
         connection = await asyncpg.connect(url, server_settings={"search_path": "quarterjack"})
         try:
             return await connection.fetchval(text)
         finally:
             await connection.close()
 
-    return asyncio.run(ask())
+    return asyncio.run(fetch())
 
 
-def answer(place: RunCursor, text: str) -> Any:
-    """The same of either kind of database."""
-    if place.is_postgres:
-        return caller(place.url, text)
-    ((found,),) = apsw.Connection(str(place.path)).execute(text)
+def query_value(database: Database, text: str) -> Any:
+    """The same, on either kind of database."""
+    if database.is_postgres:
+        return fetch_value(database.url, text)
+    ((found,),) = apsw.Connection(str(database.path)).execute(text)
     return found
 
 
 @contextmanager
-def noting_statements(place: RunCursor) -> Iterator[None]:
-    """Meanwhile the server tells of each that a new connection asks. Not longer than need be, for
-    it tells of all their values, too."""
-    database = f"alter database {place.url.rpartition('/')[2]}"
-    caller(place.url, f"{database} set log_statement = 'all'")
+def logged_statements(database: Database) -> Iterator[None]:
+    """Log every statement of new connections meanwhile. It costs time, because their parameters are
+    logged, too."""
+    alter = f"alter database {database.url.rpartition('/')[2]}"
+    fetch_value(database.url, f"{alter} set log_statement = 'all'")
     yield
-    caller(place.url, f"{database} reset log_statement")
+    fetch_value(database.url, f"{alter} reset log_statement")
 
 
-def noted_statements(place: RunCursor) -> int:
-    """How many it told of: each is one round trip, whoever asked for it."""
-    told = (place.folder / "log.txt").read_text(errors="replace")
-    return told.count("LOG:  statement: ") + told.count("LOG:  execute ")
+def count_logged_statements(database: Database) -> int:
+    """How many were logged, from all connections; each is one round trip."""
+    log = (database.folder / "log.txt").read_text(errors="replace")
+    return log.count("LOG:  statement: ") + log.count("LOG:  execute ")

@@ -1,10 +1,10 @@
-"""What the store and the engine cost on this disk, beside a floor without any semantics and others.
+"""The cost of the store and the engine on this disk, compared with a floor and with other projects.
 
-All take turns in each round, each measure in a process and with a database of its own; a figure is
-the median of the rounds, with the least and the most. Every commit is durable, and the median of an
-fdatasync of 4 KiB, taken right before each measure, stands beside. What takes long is done in the
-first rounds only. Prints a table in Markdown for each kind of database; what goes on is told on the
-way.
+All take turns in each round, each measurement in a process and with a database of its own. A figure
+is the median of the rounds, with the minimum and the maximum. Every commit is durable, and each
+row shows the median of an fdatasync of 4 KiB, taken right before each measurement. Long ones run in
+the first rounds only. Prints a table in Markdown for each kind of database, and the progress to
+standard error.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bench import databases, floors, ours, peers, queues, workers
-from bench.databases import Fresh, RunCursor
+from bench.databases import Database, Fresh
 from bench.measuring import apart, print_table, shown, sync_ms
 
 OURS, PEER = "Quarterjack", "APScheduler 3"
 FLOORS = {"sqlite": "bare SQLite", "postgres": "bare asyncpg"}
 QUEUES = ("pgqueuer", "procrastinate")
 COUNT, SLOTS, FEWER_SLOTS = 10_000, 100_000, 2000
-"""The fewer are for who would take minutes."""
+"""The smaller number is for those that would take minutes."""
 A_SECOND, SECONDS = 100, 20
 DEAD = 100_000
-QUEUED, CROWDS, SCHEDULES_OF_CROWDS = 40_000, (1, 2, 4), (1, 100)
-CROWD_LINES = [
+QUEUED, WORKER_COUNTS, WORKER_SCHEDULES = 40_000, (1, 2, 4), (1, 100)
+WORKER_LINES = [
     "runs/s",
-    "times one, in the same round (wanted 0.95)",
-    "waited for a lock, on average",
-    "collisions",
+    "times one, in the same round (target 0.95)",
+    "processes waiting for a lock, on average",
+    "deadlocks",
 ]
 
-Measure = Callable[[RunCursor], Sequence[float]]
+Measure = Callable[[Database], Sequence[float]]
 
 
 class Line(NamedTuple):
-    """One figure of a row: what it is, what is wanted, and how exactly it is shown."""
+    """One figure of a row, its goal, and its decimals."""
 
     text: str
     wanted: str = ""
@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is measured together."""
+    """Figures that are measured together."""
 
     name: str
     lines: Sequence[Line]
@@ -58,7 +58,7 @@ class Row(NamedTuple):
         return self._replace(measures=left)
 
 
-class Taken(NamedTuple):
+class Result(NamedTuple):
     """The figures of one contestant in one round."""
 
     contestant: str
@@ -67,30 +67,30 @@ class Taken(NamedTuple):
 
 
 def measure(function: Callable[..., Any], *values: Any, **named: Any) -> Measure:
-    """In a process of its own, on the database that it will be given."""
-    return lambda place: apart(function, place, *values, **named)
+    """In a process of its own, on a database that is passed later."""
+    return lambda database: apart(function, database, *values, **named)
 
 
 def with_stored(function: Callable[..., Any], *values: Any) -> Measure:
-    """The same on a database with schedules that rest."""
+    """The same, on a database with idle schedules."""
 
-    def measured(place: RunCursor) -> Any:
-        apart(ours.store_resting, place, COUNT)
-        return apart(function, place, *values)
+    def measured(database: Database) -> Any:
+        apart(ours.store_idle, database, COUNT)
+        return apart(function, database, *values)
 
     return measured
 
 
-def idle(place: RunCursor) -> Sequence[float]:
-    """The engine alone, and then the whole program: neither does anything."""
-    apart(ours.store_resting, place, COUNT)
-    spent, statements, _ = apart(ours.idle, place, SECONDS)
-    return spent, statements, ours.idle_up(place, SECONDS)
+def idle(database: Database) -> Sequence[float]:
+    """The engine alone, and then the whole program."""
+    apart(ours.store_idle, database, COUNT)
+    spent, statements, _ = apart(ours.idle, database, SECONDS)
+    return spent, statements, ours.idle_up(database, SECONDS)
 
 
 def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
     of = f"start delay, {A_SECOND} schedules each second, {how}:"
-    caller = partial(measure, count=A_SECOND, seconds=SECONDS, spread=spread)
+    delays = partial(measure, count=A_SECOND, seconds=SECONDS, spread=spread)
     total = A_SECOND * SECONDS
     return Row(
         name,
@@ -99,13 +99,13 @@ def delay(name: str, how: str, p50: int, p99: int, *, spread: bool) -> Row:
             Line(f"{of} p99, ms", f"{p99} + 2 fdatasync", 1),
             Line(f"{of} ran of {total:,}", f"{total:,}", 0),
         ],
-        {OURS: caller(ours.start_delays), PEER: caller(peers.apscheduler_delays)},
+        {OURS: delays(ours.start_delays), PEER: delays(peers.apscheduler_delays)},
         takes_long=True,
     )
 
 
 def rows(kind: str) -> list[Row]:
-    """Those that are measured on every kind of database, and what is wanted there."""
+    """What is measured on this kind of database, and the goals there."""
     on_server = kind == "postgres"
     floor, command = FLOORS[kind], "scheduler" if on_server else "up"
     return [
@@ -113,12 +113,12 @@ def rows(kind: str) -> list[Row]:
             "add",
             [
                 Line(
-                    f"{COUNT:,} schedules added by the store's verb, s",
+                    f"{COUNT:,} schedules added through the store, s",
                     "0.3" if on_server else "0.2",
                 )
             ],
             {
-                OURS: measure(ours.added_by_verb, COUNT),
+                OURS: measure(ours.added_to_store, COUNT),
                 floor: measure(floors.added, COUNT),
                 PEER: measure(peers.apscheduler_added, COUNT),
             },
@@ -149,7 +149,7 @@ def rows(kind: str) -> list[Row]:
             "queue",
             [
                 Line(
-                    f"backfill of {SLOTS:,} slots, asked for until settled, runs/s",
+                    f"backfill of {SLOTS:,} slots, from the request until settled, runs/s",
                     "10,000" if on_server else "15,000",
                     0,
                 ),
@@ -185,7 +185,7 @@ def rows(kind: str) -> list[Row]:
 
 
 def dead_rows() -> Row:
-    of = f"a claim beside {DEAD:,} dead rows that a stranger keeps:"
+    of = f"a claim beside {DEAD:,} dead rows that another transaction keeps:"
     lines = [Line(f"{of} p50, ms", digits=1), Line(f"{of} p99, ms", digits=1)]
     return Row("dead", lines, {OURS: measure(ours.claims_beside_dead_rows, DEAD)})
 
@@ -199,8 +199,8 @@ def the_queues() -> dict[str, Measure]:
 
 def take_turns(
     rows: Sequence[Row], fresh: Fresh, rounds: int, long_rounds: int
-) -> Mapping[str, list[Taken]]:
-    taken: dict[str, list[Taken]] = {row.name: [] for row in rows}
+) -> Mapping[str, list[Result]]:
+    taken: dict[str, list[Result]] = {row.name: [] for row in rows}
     for number in range(max(rounds, long_rounds)):
         for row in rows:
             for contestant, measured in row.measures.items():
@@ -212,25 +212,25 @@ def take_turns(
     return taken
 
 
-def take(contestant: str, measured: Measure, fresh: Fresh) -> Taken:
-    with fresh() as place:
-        sync = sync_ms(place.folder)
-        return Taken(contestant, measured(place), sync)
+def take(contestant: str, measured: Measure, fresh: Fresh) -> Result:
+    with fresh() as database:
+        sync = sync_ms(database.folder)
+        return Result(contestant, measured(database), sync)
 
 
-def table_rows(row: Row, taken: Sequence[Taken], contestants: Sequence[str]) -> list[list[str]]:
+def table_rows(row: Row, taken: Sequence[Result], contestants: Sequence[str]) -> list[list[str]]:
     """One for each line of the row."""
     sync = shown([each.sync_ms for each in taken], 2)
     rows = []
-    for place, line in enumerate(row.lines):
-        cells = [shown(figures_of(who, place, taken), line.digits) for who in contestants]
+    for index, line in enumerate(row.lines):
+        cells = [shown(figures_of(who, index, taken), line.digits) for who in contestants]
         rows.append([line.text, *cells, line.wanted, sync])
     return rows
 
 
-def figures_of(contestant: str, place: int, taken: Sequence[Taken]) -> list[float]:
-    mine = [each.figures for each in taken if each.contestant == contestant]
-    return [figures[place] for figures in mine if place < len(figures)]
+def figures_of(contestant: str, index: int, taken: Sequence[Result]) -> list[float]:
+    own = [each.figures for each in taken if each.contestant == contestant]
+    return [figures[index] for figures in own if index < len(figures)]
 
 
 def print_rows(kind: str, options: argparse.Namespace) -> None:
@@ -244,45 +244,51 @@ def print_rows(kind: str, options: argparse.Namespace) -> None:
         return
     with getattr(databases, kind)() as fresh:
         taken = take_turns(chosen, fresh, options.rounds, options.long_rounds)
-    head = [kind, *contestants, "wanted", "fdatasync, ms"]
+    head = [kind, *contestants, "target", "fdatasync, ms"]
     cells = [each for row in chosen for each in table_rows(row, taken[row.name], contestants)]
     print_table(head, cells)
     print()
 
 
-def print_crowds(rounds: int) -> None:
-    """Several workers take turns with one, on work of one schedule and of many."""
+def print_workers(rounds: int) -> None:
+    """Several workers, compared with one, on runs of one schedule and of many."""
     with databases.postgres() as fresh:
-        for schedules in SCHEDULES_OF_CROWDS:
-            found = crowds(fresh, schedules, rounds)
-            head = [f"{QUEUED:,} runs that wait, of {schedules} schedules"]
+        for schedules in WORKER_SCHEDULES:
+            found = measure_workers(fresh, schedules, rounds)
+            head = [f"{QUEUED:,} queued runs, of {schedules} schedules"]
             print_table(
-                [*head, *(f"{crowd} at work" for crowd in CROWDS)],
+                [*head, *(f"{count} workers" for count in WORKER_COUNTS)],
                 zip(
-                    *([CROWD_LINES] + [crowd_cells(found, crowd) for crowd in CROWDS]), strict=True
+                    *([WORKER_LINES] + [worker_cells(found, count) for count in WORKER_COUNTS]),
+                    strict=True,
                 ),
             )
             print()
 
 
-def crowd_cells(found: Mapping[int, list[workers.Worked]], crowd: int) -> list[str]:
-    pairs = zip(found[crowd], found[1], strict=True)
+def worker_cells(found: Mapping[int, list[workers.Worked]], count: int) -> list[str]:
+    pairs = zip(found[count], found[1], strict=True)
     return [
-        shown([each.per_second for each in found[crowd]], 0),
+        shown([each.per_second for each in found[count]], 0),
         shown([each.per_second / one.per_second for each, one in pairs], 2),
-        shown([each.waiting for each in found[crowd]], 2),
-        shown([each.collisions for each in found[crowd]], 0),
+        shown([each.waiting for each in found[count]], 2),
+        shown([each.deadlocks for each in found[count]], 0),
     ]
 
 
-def crowds(fresh: Fresh, schedules: int, rounds: int) -> Mapping[int, list[workers.Worked]]:
-    found: dict[int, list[workers.Worked]] = {crowd: [] for crowd in CROWDS}
+def measure_workers(
+    fresh: Fresh, schedules: int, rounds: int
+) -> Mapping[int, list[workers.Worked]]:
+    found: dict[int, list[workers.Worked]] = {count: [] for count in WORKER_COUNTS}
     for number in range(rounds):
-        for crowd in CROWDS:
-            with fresh() as place:
-                found[crowd].append(workers.worked(place, QUEUED, schedules, crowd))
-            told = ", ".join(f"{each:.4g}" for each in found[crowd][-1])
-            print(f"{number + 1} workers {crowd} of {schedules}: {told}", file=sys.stderr)
+        for count in WORKER_COUNTS:
+            with fresh() as database:
+                found[count].append(workers.worked(database, QUEUED, schedules, count))
+            figures = ", ".join(f"{each:.4g}" for each in found[count][-1])
+            print(
+                f"{number + 1} workers {count} of {schedules}: {figures}",
+                file=sys.stderr,
+            )
     return found
 
 
@@ -294,14 +300,16 @@ def main() -> None:
         "--only", nargs="+", metavar="ROW", default=names, help=f"{', '.join(names)}, or a prefix"
     )
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--long-rounds", type=int, default=3, help="of APScheduler, too")
-    parser.add_argument("--crowd-rounds", type=int, default=5, help="of several workers")
-    parser.add_argument("--without-peers", action="store_true", help="leave them out")
+    parser.add_argument("--long-rounds", type=int, default=3, help="also of APScheduler")
+    parser.add_argument("--worker-rounds", type=int, default=5, help="of several workers")
+    parser.add_argument(
+        "--without-peers", action="store_true", help="measure Quarterjack and the floor only"
+    )
     options = parser.parse_args()
     for kind in options.on:
         print_rows(kind, options)
     if "postgres" in options.on and "workers".startswith(tuple(options.only)):
-        print_crowds(options.crowd_rounds)
+        print_workers(options.worker_rounds)
 
 
 if __name__ == "__main__":

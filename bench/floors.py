@@ -1,5 +1,5 @@
-"""The floors: rows of about the same size as ours, in the same batches and commits, without any
-meaning; on SQLite with apsw, on PostgreSQL with asyncpg, whose rows travel as arrays."""
+"""The floors: rows of the same size as Quarterjack's, in the same batches and commits, without any
+logic. On SQLite with apsw, on PostgreSQL with asyncpg, with arrays as parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 import asyncpg
 
-from bench.databases import RunCursor
+from bench.databases import Database
 
 BATCH = 1000
 SCHEDULE, RUN = "x" * 900, "x" * 150
@@ -24,8 +24,8 @@ def batches(count: int) -> list[range]:
 
 
 class Sqlite:
-    def __init__(self, place: RunCursor) -> None:
-        self._database = apsw.Connection(str(place.path))
+    def __init__(self, database: Database) -> None:
+        self._database = apsw.Connection(str(database.path))
         self._database.pragma("journal_mode", "wal")
         self._database.pragma("synchronous", "full")
         for table in TABLES:
@@ -89,41 +89,41 @@ class Postgres:
 Floor = Sqlite | Postgres
 
 
-async def opened(place: RunCursor) -> Floor:
-    """Its connection ends with the process of the measure."""
-    if not place.is_postgres:
-        return Sqlite(place)
-    connection = await asyncpg.connect(place.url)
+async def opened(database: Database) -> Floor:
+    """Its connection is closed when the process of the measurement ends."""
+    if not database.is_postgres:
+        return Sqlite(database)
+    connection = await asyncpg.connect(database.url)
     for table in TABLES:
         await connection.execute(table)
     return Postgres(connection)
 
 
-async def added(place: RunCursor, count: int) -> tuple[float]:
-    floor = await opened(place)
-    begun = time.perf_counter()
+async def added(database: Database, count: int) -> tuple[float]:
+    floor = await opened(database)
+    started = time.perf_counter()
     await floor.add_schedules(count)
-    return (time.perf_counter() - begun,)
+    return (time.perf_counter() - started,)
 
 
-async def due(place: RunCursor, count: int) -> tuple[float]:
-    floor = await opened(place)
+async def due(database: Database, count: int) -> tuple[float]:
+    floor = await opened(database)
     await floor.add_schedules(count)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     await _written(floor, count, of_schedules=True)
-    return (time.perf_counter() - begun,)
+    return (time.perf_counter() - started,)
 
 
-async def queue(place: RunCursor, count: int) -> tuple[float]:
+async def queue(database: Database, count: int) -> tuple[float]:
     """Runs per second."""
-    floor = await opened(place)
-    begun = time.perf_counter()
+    floor = await opened(database)
+    started = time.perf_counter()
     await _written(floor, count, of_schedules=False)
-    return (count / (time.perf_counter() - begun),)
+    return (count / (time.perf_counter() - started),)
 
 
 async def _written(floor: Floor, count: int, *, of_schedules: bool) -> None:
-    """Planned, claimed, and done; each in a transaction of its own."""
+    """Planned, claimed and finished, each in a transaction of its own."""
     for numbers in batches(count):
         await floor.add_runs(numbers, of_schedules=of_schedules)
         await floor.put_states(1, numbers)

@@ -1,4 +1,4 @@
-"""What the benchmarks of the engine share: how a thing is measured, and how figures are shown."""
+"""Measuring and printing, shared by the benchmarks of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 
 class Delays(NamedTuple):
-    """How late work started after its slot, and how many of the slots were worked on."""
+    """How long after its slot each run started, and how many runs there were."""
 
     p50_ms: float
     p99_ms: float
@@ -27,7 +27,7 @@ class Delays(NamedTuple):
 
 
 class Idle(NamedTuple):
-    """What doing nothing costs."""
+    """The cost of an idle process."""
 
     cpu_seconds: float
     statements: int
@@ -36,13 +36,13 @@ class Idle(NamedTuple):
 
 @contextmanager
 def fresh_folder() -> Iterator[Path]:
-    """On the disk that we are on, for a folder in memory would flatter everybody."""
+    """On the disk of the current folder: one in memory would make every figure too good."""
     with TemporaryDirectory(dir=".", prefix="bench-") as name:
         yield Path(name)
 
 
 def apart(measure: Callable[..., Any], *values: Any, **named: Any) -> Any:
-    """In a process of its own, so that nothing of one measure is left for the next."""
+    """In a process of its own, so that no measurement affects the next one."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=fresh, initializer=logging.disable) as pool:
         return pool.submit(_measured, measure, *values, **named).result()
@@ -54,27 +54,27 @@ def _measured(measure: Callable[..., Any], *values: Any, **named: Any) -> Any:
 
 
 def sync_ms(folder: Path) -> float:
-    """The median of an fdatasync of 4 KiB: disks have good hours and bad ones."""
+    """The median of an fdatasync of 4 KiB, because the speed of a disk varies over time."""
     descriptor = os.open(folder / "sync", os.O_CREAT | os.O_RDWR)
     costs = []
     for _ in range(50):
         os.write(descriptor, b"x" * 4096)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         os.fdatasync(descriptor)
-        costs.append(time.perf_counter() - begun)
+        costs.append(time.perf_counter() - started)
     os.close(descriptor)
     return statistics.median(costs) * 1000
 
 
 def cpu_seconds_of(process: int) -> float:
-    """What another process has used so far, all its threads together."""
-    # Linux has a clock for each process, and makes its number from the process's; `/proc` would
-    # tell the same in steps of 10 ms.
+    """Of another process so far, with all its threads."""
+    # The id of Linux's CPU clock of a process is computed from its pid. /proc has the same figure
+    # in steps of 10 ms.
     return time.clock_gettime((~process << 3) | 2)
 
 
 def cpu_seconds_of_server(process: int | None) -> float:
-    """What a server and all the processes that it ever started have used so far."""
+    """Of a server and all processes that it has started so far."""
     if process is None:
         return 0.0
     ticks = sum(_ticks(process, 11, 15))
@@ -82,13 +82,13 @@ def cpu_seconds_of_server(process: int | None) -> float:
         try:
             if _ticks(int(each.name), 1, 2) == [process]:
                 ticks += sum(_ticks(int(each.name), 11, 13))
-        except OSError:  # it has ended, and counts as the server's now
+        except OSError:  # it has ended, and is included in the server's figure now
             continue
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _ticks(process: int, first: int, end: int) -> list[int]:
-    """Some of the numbers that Linux tells of a process, behind its name."""
+    """Fields of `/proc/PID/stat` behind the name."""
     numbers = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return [int(number) for number in numbers[first:end]]
 
@@ -107,7 +107,7 @@ def delays(seconds: Iterable[float]) -> Delays:
 
 
 def shown(values: Sequence[float], digits: int) -> str:
-    """The median, and between what the rounds lay."""
+    """The median, minimum and maximum."""
     if not values:
         return ""
     median, least, most = (
@@ -117,6 +117,6 @@ def shown(values: Sequence[float], digits: int) -> str:
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A row as soon as it is there, for some take minutes."""
+    """Row by row, because some take minutes."""
     for row in chain((head, ["---"] * len(head)), rows):
         print(f"| {' | '.join(row)} |", flush=True)

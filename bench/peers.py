@@ -1,8 +1,8 @@
-"""What the engine is compared with: APScheduler 3, on SQLite or on PostgreSQL.
+"""APScheduler 3 on SQLite or PostgreSQL, for comparison with the engine.
 
-It is as durable as we are: every commit waits for the disk (on SQLite: WAL, `synchronous=full`).
-With the rollback journal, which is SQLite's own default, it took twice as long; with threads
-instead of its asynchronous scheduler it was a little slower.
+It is as durable as Quarterjack: every commit waits for the disk (on SQLite: WAL,
+`synchronous=full`). With the rollback journal, SQLite's default, it took twice as long; with
+threads instead of its asynchronous scheduler it was a little slower.
 """
 
 from __future__ import annotations
@@ -21,46 +21,45 @@ from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from sqlalchemy import create_engine, event
 
-from bench.databases import RunCursor
+from bench.databases import Database
 from bench.measuring import Delays, delays
 
-LEAVE_NOTHING_OUT = {"misfire_grace_time": None, "coalesce": True}
+NO_MISFIRES = {"misfire_grace_time": None, "coalesce": True}
 
 
-# APScheduler finds its work by the name of a module's function, so what it notes is the module's.
+# APScheduler finds a job by the module and name of its function, so its results are global, too.
 
 STARTED: list[tuple[str, float]] = []
-"""The key of a schedule, and when its work began."""
+"""The key of a schedule, and when its job started."""
 
 
 async def work(key: str) -> None:
     STARTED.append((key, time.time()))
 
 
-def url_of(place: RunCursor) -> str:
-    """As SQLAlchemy wants it, with the driver that it is told of."""
-    return place.url.replace("postgresql:", "postgresql+psycopg:")
+def url_of(database: Database) -> str:
+    """For SQLAlchemy, with the name of the driver."""
+    return database.url.replace("postgresql:", "postgresql+psycopg:")
 
 
-def store_in(place: RunCursor, *, durable: bool) -> Any:
-    engine = create_engine(url_of(place))
+def store_in(database: Database, *, durable: bool) -> Any:
+    engine = create_engine(url_of(database))
 
-    def settle_durability(connection: Any, _: Any) -> None:
-        if place.is_postgres:
+    def set_durability(connection: Any, _: Any) -> None:
+        if database.is_postgres:
             connection.execute(f"set synchronous_commit = {'on' if durable else 'off'}")
             connection.commit()
         else:
             connection.execute("pragma journal_mode = wal")
             connection.execute(f"pragma synchronous = {'full' if durable else 'off'}")
 
-    event.listen(engine, "connect", settle_durability)
+    event.listen(engine, "connect", set_durability)
     return SQLAlchemyJobStore(engine=engine)
 
 
 @asynccontextmanager
-async def resting(place: RunCursor, *, durable: bool = True) -> AsyncIterator[Any]:
-    """A scheduler that is told of schedules, and does nothing until it is resumed."""
-    scheduler = AsyncIOScheduler(jobstores={"default": store_in(place, durable=durable)})
+async def paused_scheduler(database: Database, *, durable: bool = True) -> AsyncIterator[Any]:
+    scheduler = AsyncIOScheduler(jobstores={"default": store_in(database, durable=durable)})
     scheduler.start(paused=True)
     yield scheduler
     scheduler.shutdown()
@@ -69,28 +68,30 @@ async def resting(place: RunCursor, *, durable: bool = True) -> AsyncIterator[An
 def add_hourly(scheduler: Any, count: int, first_at: datetime) -> None:
     for number in range(count):
         key = f"schedule-{number}"
-        when = {"hours": 1, "next_run_time": first_at, **LEAVE_NOTHING_OUT}
+        when = {"hours": 1, "next_run_time": first_at, **NO_MISFIRES}
         scheduler.add_job(work, "interval", id=key, args=[key], **when)
 
 
-async def apscheduler_added(place: RunCursor, count: int) -> tuple[float]:
-    async with resting(place) as scheduler:
-        begun = time.perf_counter()
+async def apscheduler_added(database: Database, count: int) -> tuple[float]:
+    async with paused_scheduler(database) as scheduler:
+        started = time.perf_counter()
         add_hourly(scheduler, count, datetime.now(UTC) + timedelta(hours=1))
-        return (time.perf_counter() - begun,)
+        return (time.perf_counter() - started,)
 
 
-async def apscheduler_due(place: RunCursor, count: int) -> tuple[float]:
-    async with resting(place) as scheduler:
+async def apscheduler_due(database: Database, count: int) -> tuple[float]:
+    async with paused_scheduler(database) as scheduler:
         add_hourly(scheduler, count, datetime.now(UTC) - timedelta(seconds=1))
-        begun = time.perf_counter()
+        started = time.perf_counter()
         scheduler.resume()
         while len(STARTED) < count:
             await asyncio.sleep(0.001)
-        return (time.perf_counter() - begun,)
+        return (time.perf_counter() - started,)
 
 
-async def apscheduler_delays(place: RunCursor, count: int, seconds: int, *, spread: bool) -> Delays:
+async def apscheduler_delays(
+    database: Database, count: int, seconds: int, *, spread: bool
+) -> Delays:
     slots: list[tuple[str, float]] = []
 
     def note(submitted: Any) -> None:
@@ -98,12 +99,12 @@ async def apscheduler_delays(place: RunCursor, count: int, seconds: int, *, spre
 
     begin = datetime.now(UTC) + timedelta(seconds=2)
     end = begin + timedelta(seconds=seconds)
-    async with resting(place) as scheduler:
+    async with paused_scheduler(database) as scheduler:
         scheduler.add_listener(note, EVENT_JOB_SUBMITTED)
         for number in range(count):
             start = begin + timedelta(seconds=number / count if spread else 0)
             key = f"schedule-{number}"
-            when = {"seconds": 1, "start_date": start, **LEAVE_NOTHING_OUT}
+            when = {"seconds": 1, "start_date": start, **NO_MISFIRES}
             scheduler.add_job(work, "interval", id=key, args=[key], **when)
         scheduler.resume()
         await asyncio.sleep((end - datetime.now(UTC)).total_seconds() + 1)
@@ -113,7 +114,7 @@ async def apscheduler_delays(place: RunCursor, count: int, seconds: int, *, spre
 def lateness(
     slots: Sequence[tuple[str, float]], started: Sequence[tuple[str, float]]
 ) -> list[tuple[float, float]]:
-    """Slots, and how late each was. Those of one schedule begin in their order."""
+    """Slots, and how late each was. Those of one schedule start in their order."""
     began: dict[str, Iterator[float]] = {
         key: iter(sorted(at for each, at in started if each == key)) for key, _ in slots
     }
@@ -131,18 +132,18 @@ print("ready", flush=True)
 """
 
 
-def apscheduler_cold_start(place: RunCursor, count: int) -> tuple[float]:
+def apscheduler_cold_start(database: Database, count: int) -> tuple[float]:
     """Seconds from the start of a program until its scheduler has started."""
-    asyncio.run(_apscheduler_stored(place, count))
-    begun = time.perf_counter()
-    command = [sys.executable, "-c", STARTING, url_of(place)]
+    asyncio.run(_apscheduler_stored(database, count))
+    started = time.perf_counter()
+    command = [sys.executable, "-c", STARTING, url_of(database)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
-        return (time.perf_counter() - begun,)
+        return (time.perf_counter() - started,)
 
 
-async def _apscheduler_stored(place: RunCursor, count: int) -> None:
-    """How long this takes is not asked, so it need not wait for the disk."""
-    async with resting(place, durable=False) as scheduler:
+async def _apscheduler_stored(database: Database, count: int) -> None:
+    """Not durable, because this part is not measured."""
+    async with paused_scheduler(database, durable=False) as scheduler:
         add_hourly(scheduler, count, datetime.now(UTC) + timedelta(days=1))

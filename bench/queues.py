@@ -1,8 +1,8 @@
-"""Queues on PostgreSQL that the engine is compared with: pgqueuer and procrastinate.
+"""Job queues on PostgreSQL, for comparison with the engine: pgqueuer and procrastinate.
 
-Neither keeps schedules that a program adds while it runs, so they are compared where work is
-queued, claimed, done and marked as done: no-ops in one process, as durable as we are. pgqueuer
-takes a thousand at a time, as we do, and procrastinate works on a hundred at once.
+Neither stores schedules that a program adds while it runs, so only the queue is compared: no-op
+jobs are added, claimed, executed and marked as done in one process, as durably as by Quarterjack.
+pgqueuer takes a thousand at a time, as Quarterjack does; procrastinate runs a hundred at once.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pgqueuer.queries import Queries
 from pgqueuer.types import QueueExecutionMode
 from procrastinate import App, PsycopgConnector
 
-from bench.databases import RunCursor
+from bench.databases import Database
 
 BATCH = 1000
-AT_ONCE = 100
+CONCURRENCY = 100
 
 
-async def pgqueuer(place: RunCursor, count: int) -> tuple[float]:
+async def pgqueuer(database: Database, count: int) -> tuple[float]:
     """Runs per second, from the request for so many until all are done."""
-    connection = await asyncpg.connect(place.url)
+    connection = await asyncpg.connect(database.url)
     queue, queries = PgQueuer(AsyncpgDriver(connection)), Queries(AsyncpgDriver(connection))
     await queries.install()
     done = 0
@@ -35,20 +35,20 @@ async def pgqueuer(place: RunCursor, count: int) -> tuple[float]:
         done += 1
 
     queue.entrypoint("work")(work)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for first in range(0, count, BATCH):
         size = min(BATCH, count - first)
         await queries.enqueue(["work"] * size, [None] * size, [0] * size)
     await queue.run(batch_size=BATCH, mode=QueueExecutionMode.drain)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     await connection.close()
     assert done == count, f"{done} of {count} are done"
     return (count / seconds,)
 
 
-async def procrastinate(place: RunCursor, count: int) -> tuple[float]:
+async def procrastinate(database: Database, count: int) -> tuple[float]:
     """The same."""
-    app, done = App(connector=PsycopgConnector(conninfo=place.url)), 0
+    app, done = App(connector=PsycopgConnector(conninfo=database.url)), 0
 
     async def noop() -> None:
         nonlocal done
@@ -57,9 +57,9 @@ async def procrastinate(place: RunCursor, count: int) -> tuple[float]:
     work = app.task(name="work")(noop)
     async with app.open_async():
         await app.schema_manager.apply_schema_async()
-        begun = time.perf_counter()
+        started = time.perf_counter()
         await work.batch_defer_async(*({} for _ in range(count)))
-        await asyncio.wait_for(app.run_worker_async(concurrency=AT_ONCE, wait=False), 600)
-        seconds = time.perf_counter() - begun
+        await asyncio.wait_for(app.run_worker_async(concurrency=CONCURRENCY, wait=False), 600)
+        seconds = time.perf_counter() - started
     assert done == count, f"{done} of {count} are done"
     return (count / seconds,)

@@ -1,9 +1,9 @@
-"""What a million costs: schedules that rest, and old runs that are forgotten.
+"""The cost of a million idle schedules, and of pruning a million old runs.
 
-Prints a table in Markdown: what it takes to add the schedules, to keep them and to start with them,
-and what one step of the planner costs when a thousand of them are due, beside the same among ten
-thousand. Then, on SQLite, a million runs that finished long ago are forgotten while others fire
-once a second: how late do those start meanwhile?
+Prints a table in Markdown: the cost of adding and storing the schedules and of a start with them,
+and of one planner step when a thousand of them are due, compared with the same among ten thousand.
+Then, on SQLite, a million old runs are pruned while other schedules fire every second: by how much
+do those start later?
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import apsw
 
 from bench import databases, ours
-from bench.databases import Fresh, RunCursor, caller
+from bench.databases import Database, Fresh, fetch_value
 from bench.measuring import Delays, apart, print_table, sync_ms
 from quarterjack.rules import Kind, Retention, Run, State
 from quarterjack.store.statements import sql
@@ -27,36 +27,36 @@ from quarterjack.times.instants import DAY, HOUR, SECOND
 MANY, FEW, DUE = 1_000_000, 10_000, 1000
 BATCH = 10_000
 STEPS = 7
-A_SECOND, SECONDS = 100, 20
+PER_SECOND, SECONDS = 100, 20
 OLD = 100 * DAY
 OLD_OF_ONE = 1000
 """Fewer than a schedule keeps by number, so that only their age counts."""
 
-RESTING = {"every": "365d"}
-COMING_DUE = {"every": "1h", "if_running": "allow"}
-"""Allowed, for nobody runs what was planned the hour before."""
+IDLE = {"every": "365d"}
+DUE_HOURLY = {"every": "1h", "if_running": "allow"}
+"""`allow`, because nothing executes the runs of the hour before."""
 
 Rows = Iterator[tuple[str, str, str]]
 
 
 class Step(NamedTuple):
-    """What one step of the planner took."""
+    """The cost of one planner step."""
 
     seconds: float
     cpu_seconds: float
-    """Of this process and of the server."""
+    """Of this process and the server."""
     statements: int
 
 
-async def fill(place: RunCursor, count: int) -> float:
-    """Seconds for schedules that rest, in batches; some of them, evenly among the others, come
-    due each hour. What it takes to read and judge them is left out."""
+async def fill(place: Database, count: int) -> float:
+    """Seconds to add idle schedules, in batches; some, spread evenly among the others, are due each
+    hour. The time to parse and validate them is left out."""
     now, every = ours.CLOCK.now(), count // DUE
     seconds = 0.0
     async with ours.opened(place) as store:
         for first in range(0, count, BATCH):
             numbers = range(first, min(first + BATCH, count))
-            fields = [RESTING if number % every else COMING_DUE for number in numbers]
+            fields = [IDLE if number % every else DUE_HOURLY for number in numbers]
             new = ours.new_schedules(fields, now, first)
             begun = time.perf_counter()
             await ours.add(store, new, now)
@@ -64,8 +64,8 @@ async def fill(place: RunCursor, count: int) -> float:
     return seconds
 
 
-async def steps(place: RunCursor) -> list[Step]:
-    """Of the planner, hour by hour. The first one finds nothing in memory."""
+async def steps(place: Database) -> list[Step]:
+    """Planner steps, one per hour. The first one starts with an empty cache."""
     taken = []
     async with ours.opened(place) as store:
         planner, now = ours.planner(store), ours.CLOCK.now()
@@ -79,23 +79,23 @@ async def steps(place: RunCursor) -> list[Step]:
     return taken
 
 
-def storing(place: RunCursor, many: int) -> Rows:
+def storing(place: Database, many: int) -> Rows:
     seconds = apart(fill, place, many)
     yield f"{many:,} schedules added in batches of {BATCH:,}, s", f"{seconds:.1f}", ""
     if place.is_postgres:
-        caller(place.url, "vacuum analyze")  # as it will have been done soon after, by itself
-        size = caller(place.url, "select pg_database_size(current_database())") / 2**20
+        fetch_value(place.url, "vacuum analyze")  # as autovacuum would do soon
+        size = fetch_value(place.url, "select pg_database_size(current_database())") / 2**20
     else:
         size = place.path.stat().st_size / 2**20
     yield "size of the database, MB", f"{size:,.0f}", ""
 
 
-def planning(place: RunCursor, fresh: Fresh) -> Rows:
-    """The first step is told apart: it reads what later ones have in memory."""
+def planning(place: Database, fresh: Fresh) -> Rows:
+    """The first step is listed apart: it reads what later ones have cached."""
     with fresh() as other:
         apart(fill, other, FEW)
         if other.is_postgres:
-            caller(other.url, "vacuum analyze")
+            fetch_value(other.url, "vacuum analyze")
         few, many = apart(steps, other), apart(steps, place)
     for what, part in (("first step", slice(1)), ("a later one", slice(1, None))):
         for text, of in (("CPU ms", 1), ("ms", 0)):
@@ -111,7 +111,7 @@ def planning(place: RunCursor, fresh: Fresh) -> Rows:
     yield "the same: statements among a few, among all", statements, "the same"
 
 
-def resting(place: RunCursor) -> Rows:
+def resting(place: Database) -> Rows:
     command = "scheduler" if place.is_postgres else "up"
     (ready,) = apart(ours.cold_start, place, command)
     yield f"`quarterjack {command}`: from exec to ready, s", f"{ready:.2f}", ""
@@ -128,10 +128,10 @@ class Pruned(NamedTuple):
     afterwards: Delays
 
 
-async def age(place: RunCursor, count: int) -> None:
-    """So many runs that finished long ago, of schedules that rest."""
+async def age(place: Database, count: int) -> None:
+    """Add so many runs that finished long ago, of idle schedules."""
     schedules, at = count // OLD_OF_ONE, ours.CLOCK.now() - OLD
-    await ours.store_resting(place, schedules)
+    await ours.store_idle(place, schedules)
     run = Run(
         1, 0, Kind.SLOT, at, at, at, "1", None, 1, 0, State.SUCCEEDED, None, 0, "default",
         caught_up=False, attempt=1, worker="worker", started_at=at, lease_until=at, finished_at=at,
@@ -148,34 +148,34 @@ async def age(place: RunCursor, count: int) -> None:
     database.close()
 
 
-async def pruned(place: RunCursor, count: int) -> Pruned:
-    """How long it takes until nothing old is left, and how late work starts meanwhile."""
+async def pruned(place: Database, count: int) -> Pruned:
+    """How long it takes until no old run is left, and how late runs start meanwhile."""
     await age(place, count)
     begin, lateness = ours.CLOCK.now() + 2 * SECOND, ours.Lateness()
     async with ours.opened(place) as store:
-        await ours.add(store, ours.each_second(A_SECOND, begin, spread=True), begin - SECOND)
+        await ours.add(store, ours.each_second(PER_SECOND, begin, spread=True), begin - SECOND)
         async with ours.running(store, lateness, Retention()):
-            await _nothing_old_is_left(place)
+            await _old_runs_are_pruned(place)
             end = ours.CLOCK.now()
             await asyncio.sleep(SECONDS)
     meanwhile, afterwards = lateness.within(begin, end), lateness.within(end, 2 * end)
     return Pruned((end - begin) / SECOND, meanwhile, afterwards)
 
 
-async def _nothing_old_is_left(place: RunCursor) -> None:
-    open_maintenance_reader = apsw.Connection(str(place.path), flags=apsw.SQLITE_OPEN_READONLY)
+async def _old_runs_are_pruned(place: Database) -> None:
+    connection = apsw.Connection(str(place.path), flags=apsw.SQLITE_OPEN_READONLY)
     horizon = ours.CLOCK.now() - OLD + DAY
     old = "select 1 from runs where finished_at < ? limit 1"
-    while open_maintenance_reader.execute(old, (horizon,)).fetchall():
+    while connection.execute(old, (horizon,)).fetchall():
         await asyncio.sleep(0.5)
-    open_maintenance_reader.close()
+    connection.close()
 
 
-def pruning(place: RunCursor, count: int) -> Rows:
+def pruning(place: Database, count: int) -> Rows:
     seconds, *firing = apart(pruned, place, count)
-    yield f"{count:,} old runs forgotten, s", f"{seconds:.0f}", ""
+    yield f"{count:,} old runs pruned, s", f"{seconds:.0f}", ""
     for when, late in zip(("meanwhile", "afterwards"), firing, strict=True):
-        text = f"start delay of {A_SECOND} schedules each second {when}: p50, p99, ms"
+        text = f"start delay of {PER_SECOND} schedules each second {when}: p50, p99, ms"
         yield text, f"{late.p50_ms:.1f}, {late.p99_ms:.1f}", "4, 10 + 2 fdatasync"
 
 
@@ -197,12 +197,12 @@ def main() -> None:
     parser.add_argument("--on", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--schedules", type=int, default=MANY)
-    parser.add_argument("--runs", type=int, default=MANY, help="that are forgotten")
+    parser.add_argument("--runs", type=int, default=MANY, help="old runs to prune")
     options = parser.parse_args()
     for kind in options.on:
         with getattr(databases, kind)() as fresh:
             found = rows(fresh, options.only, options.schedules, options.runs)
-            print_table([kind, "", "wanted"], found)
+            print_table([kind, "", "target"], found)
         print()
 
 

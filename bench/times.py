@@ -1,9 +1,8 @@
-"""Next fires beside cronsim, croniter, APScheduler and celery, interleaved in one run.
+"""The speed of `next` compared with cronsim, croniter, APScheduler and celery.
 
-Twelve expressions, a thousand next fires each, each asked from the one before. A figure is the
-median over the rounds of the mean over the expressions. Every library starts from an object that
-was made before the clock runs, and all take part in each round, so that a noisy machine is noisy
-for everyone.
+Twelve expressions, a thousand slots each, each computed from the one before. A figure is the median
+over the rounds of the mean over the expressions. Objects are created before the measurement, and
+all libraries take part in each round, so that noise of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -49,34 +48,34 @@ ZONES = ("UTC", "America/New_York")
 Fires = Callable[[int], None]
 
 
-def quarterjack_face(text: str, zone: str) -> Fires:
+def quarterjack_datetimes(text: str, zone: str) -> Fires:
     cron = Cron(text, timezone=zone)
 
     def fire(count: int) -> None:
-        ask = cron.next
+        following = cron.next
         when: Any = START
         for _ in range(count):
-            when = ask(when)
+            when = following(when)
 
     return fire
 
 
-def quarterjack_core(text: str, zone: str) -> Fires:
+def quarterjack_integers(text: str, zone: str) -> Fires:
     slots = Cron(text, timezone=zone).slots
     start = int(START.timestamp()) * 1_000_000
 
     def fire(count: int) -> None:
-        ask = slots.after
+        following = slots.after
         when: Any = start
         for _ in range(count):
-            when = ask(when)
+            when = following(when)
 
     return fire
 
 
 def cronsim(text: str, zone: str) -> Fires:
     def fire(count: int) -> None:
-        fires = CronSim(text, START.astimezone(place(zone)))
+        fires = CronSim(text, START.astimezone(zone_info(zone)))
         for _ in range(count):
             next(fires)
 
@@ -85,7 +84,7 @@ def cronsim(text: str, zone: str) -> Fires:
 
 def with_croniter(text: str, zone: str) -> Fires:
     def fire(count: int) -> None:
-        fires = croniter(text, START.astimezone(place(zone)), max_years_between_matches=9)
+        fires = croniter(text, START.astimezone(zone_info(zone)), max_years_between_matches=9)
         for _ in range(count):
             fires.get_next(datetime)
 
@@ -93,10 +92,10 @@ def with_croniter(text: str, zone: str) -> Fires:
 
 
 def with_apscheduler(text: str, zone: str) -> Fires:
-    trigger = CronTrigger.from_crontab(text, timezone=place(zone))
+    trigger = CronTrigger.from_crontab(text, timezone=zone_info(zone))
 
     def fire(count: int) -> None:
-        when = START.astimezone(place(zone))
+        when = START.astimezone(zone_info(zone))
         for _ in range(count):
             when = trigger.get_next_fire_time(when, when)
 
@@ -110,7 +109,7 @@ def with_celery(text: str, zone: str) -> Fires:
     schedule.app = app
 
     def fire(count: int) -> None:
-        when = START.astimezone(place(zone))
+        when = START.astimezone(zone_info(zone))
         for _ in range(count):
             last, delta, _ = schedule.remaining_delta(when)
             when = last + delta
@@ -118,13 +117,13 @@ def with_celery(text: str, zone: str) -> Fires:
     return fire
 
 
-def place(zone: str) -> Any:
+def zone_info(zone: str) -> Any:
     return UTC if zone == "UTC" else ZoneInfo(zone)
 
 
-CONTESTANTS: dict[str, Callable[[str, str], Fires]] = {
-    "quarterjack, integer core": quarterjack_core,
-    "quarterjack, next(datetime)": quarterjack_face,
+LIBRARIES: dict[str, Callable[[str, str], Fires]] = {
+    "quarterjack, integers": quarterjack_integers,
+    "quarterjack, next(datetime)": quarterjack_datetimes,
     "cronsim": cronsim,
     "croniter": with_croniter,
     "APScheduler 3": with_apscheduler,
@@ -133,28 +132,28 @@ CONTESTANTS: dict[str, Callable[[str, str], Fires]] = {
 WANTED = {
     ("quarterjack, next(datetime)", "UTC"): 25,
     ("quarterjack, next(datetime)", "America/New_York"): 15,
-    ("quarterjack, integer core", "UTC"): 60,
-    ("quarterjack, integer core", "America/New_York"): 60,
+    ("quarterjack, integers", "UTC"): 60,
+    ("quarterjack, integers", "America/New_York"): 60,
 }
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - started_at
 
 
 def next_fires(rounds: int, count: int) -> None:
     for zone in ZONES:
         runners = {
-            name: [make(text, zone) for text in EXPRESSIONS] for name, make in CONTESTANTS.items()
+            name: [make(text, zone) for text in EXPRESSIONS] for name, make in LIBRARIES.items()
         }
         rows: dict[str, list[float]] = {name: [] for name in runners}
         for _ in range(rounds):
             for name, fires in runners.items():
                 spent = sum(seconds_of(partial(fire, count)) for fire in fires)
                 rows[name].append(spent / count / len(fires) * 1e6)
-        print(f"\nnext fire, mean of {len(EXPRESSIONS)} expressions x {count}, {zone}")
+        print(f"\nnext slot, mean of {len(EXPRESSIONS)} expressions x {count}, {zone}")
         for name, microseconds in rows.items():
             pairs = zip(rows["cronsim"], microseconds, strict=True)
             ratio = statistics.median(theirs / ours for theirs, ours in pairs)
@@ -170,7 +169,7 @@ def read_all(read: Callable[[str], object], texts: set[str]) -> None:
 
 
 def parsing(rounds: int) -> None:
-    """New expressions each round: no two are the same, though their fields recur."""
+    """New expressions in each round; their fields recur."""
     random = Random(7)
     days = ("*", "1-7", "*/2", "L", "1,15", "10")
     months = ("*", "1,6", "JAN", "3-9")

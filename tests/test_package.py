@@ -1,4 +1,4 @@
-"""The package itself: light to import, and honest about its names."""
+"""The package: what it imports and exports, and its exceptions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import sys
 import pytest
 
 import quarterjack
-from quarterjack.errors import Invalid, InvalidRecurrence, Problem, Problems, shown
+from quarterjack.errors import Invalid, InvalidRecurrence, Problem, Problems, quote
 
 
 def modules_loaded_by(statement: str) -> set[str]:
-    """In a fresh interpreter, by nothing but this."""
+    """By this statement alone, in a new interpreter."""
     program = (
         f"import sys; before = set(sys.modules); {statement}; print(*set(sys.modules) - before)"
     )
@@ -23,20 +23,20 @@ def modules_loaded_by(statement: str) -> set[str]:
     return set(result.stdout.split())
 
 
-def test_importing_the_package_loads_nothing_of_it():
+def test_importing_the_package_loads_none_of_its_modules():
     loaded = modules_loaded_by("import quarterjack")
 
     assert {name for name in loaded if name.startswith("quarterjack")} == {"quarterjack"}
     assert not loaded & {"click", "rich", "dataclasses", "asyncio", "tzdata"}
 
 
-def test_the_recurrences_load_no_command_line():
+def test_importing_a_recurrence_loads_neither_cli_nor_asyncio():
     loaded = modules_loaded_by("from quarterjack import Cron")
 
     assert not loaded & {"click", "rich", "json", "asyncio", "zoneinfo", "importlib.resources"}
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_can_be_imported():
     for name in quarterjack.__all__:
         assert getattr(quarterjack, name) is not None
     assert set(dir(quarterjack)) == set(quarterjack.__all__)
@@ -52,32 +52,32 @@ def test_an_error_is_a_value_error_that_holds_its_problems():
     assert error.problems == (Problem("hour", '"25"', "is outside 0-23", "use 0-23"),)
 
 
-def test_problems_gathers_what_is_refused_and_lets_other_errors_through():
+def test_problems_collects_invalid_input_and_lets_other_errors_through():
     problems = Problems()
     with problems:
-        raise Invalid.because("a", 1, "is wrong", "mend it")
+        raise Invalid.because("a", 1, "is wrong", "fix it")
     with problems:
         pass
     with pytest.raises(KeyError), problems:
         raise KeyError
 
-    assert [str(problem) for problem in problems.found] == ["a 1 is wrong; mend it"]
-    with pytest.raises(InvalidRecurrence, match="it: a 1 is wrong; mend it"):
-        problems.refuse_if_any("it")
-    Problems().refuse_if_any("it")
+    assert [str(problem) for problem in problems.found] == ["a 1 is wrong; fix it"]
+    with pytest.raises(InvalidRecurrence, match="it: a 1 is wrong; fix it"):
+        problems.raise_if_any("it")
+    Problems().raise_if_any("it")
 
 
-def test_an_error_survives_the_way_from_another_process():
+def test_an_error_can_be_pickled():
     error = InvalidRecurrence("it", [Problem("hour", "25", "is outside 0-23", "use 0-23")])
 
-    again = pickle.loads(pickle.dumps(error))
+    copy = pickle.loads(pickle.dumps(error))
 
-    assert type(again) is InvalidRecurrence
-    assert (str(again), again.problems) == (str(error), error.problems)
+    assert type(copy) is InvalidRecurrence
+    assert (str(copy), copy.problems) == (str(error), error.problems)
 
 
-def test_of_very_many_problems_some_are_shown_and_the_rest_counted():
-    many = InvalidRecurrence("it", [Problem("a", str(n), "is wrong", "mend it") for n in range(99)])
+def test_a_message_lists_the_first_20_problems_and_counts_the_rest():
+    many = InvalidRecurrence("it", [Problem("a", str(n), "is wrong", "fix it") for n in range(99)])
 
     assert len(str(many).splitlines()) == 22
     assert str(many).startswith("it: 99 problems\n  - a 0 is wrong")
@@ -85,17 +85,17 @@ def test_of_very_many_problems_some_are_shown_and_the_rest_counted():
     assert len(many.problems) == 99
 
 
-def test_what_cannot_be_shown_is_named_by_its_type():
+def test_quote_falls_back_to_the_type_of_a_value():
     endless: list[object] = []
     for _ in range(100_000):
         endless = [endless]
 
-    assert shown(10**5000) == "a value of type int"
-    assert len(shown(endless)) <= 80
-    assert len(shown({n: n for n in range(100_000)})) <= 80
+    assert quote(10**5000) == "a value of type int"
+    assert len(quote(endless)) <= 80
+    assert len(quote({n: n for n in range(100_000)})) <= 80
 
 
-def test_the_times_can_be_reached_from_the_package():
+def test_times_is_an_attribute_of_the_package():
     program = "import quarterjack; print(quarterjack.times.parse('5m').describe())"
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -104,8 +104,8 @@ def test_the_times_can_be_reached_from_the_package():
     assert result.stdout == "every 5 minutes\n"
 
 
-def test_a_value_is_shown_escaped_and_short():
-    assert shown("a\nb") == r"'a\nb'"
-    assert shown("x" * 100) == '"' + "x" * 76 + "..."
-    assert shown("x" * 78) == '"' + "x" * 78 + '"'
-    assert shown(5) == "5"
+def test_quote_escapes_and_truncates():
+    assert quote("a\nb") == r"'a\nb'"
+    assert quote("x" * 100) == '"' + "x" * 76 + "..."
+    assert quote("x" * 78) == '"' + "x" * 78 + '"'
+    assert quote(5) == "5"

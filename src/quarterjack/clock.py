@@ -1,4 +1,4 @@
-"""The only file that reads a clock, or asks the host where and who it is."""
+"""The host's clock, processes and time zone. No other file reads a clock."""
 
 from __future__ import annotations
 
@@ -7,33 +7,39 @@ import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> int: ...
+    def monotonic(self) -> int: ...
 
 
 class SystemClock:
-    """The host's clock. Everything else is handed `now`."""
+    """The host's clock. Everything else takes `now` as an argument."""
 
     def now(self) -> int:
         """Microseconds since 1970, UTC."""
         return time.time_ns() // 1000
 
     def monotonic(self) -> int:
-        """Microseconds since some instant; it never jumps, and stands still while the host is
-        suspended."""
+        """Microseconds since some instant; never jumps, and stops while the host is suspended."""
         return time.monotonic_ns() // 1000
 
     def since_boot(self) -> int:
-        """The same, but it goes on while the host is suspended, where that can be told."""
+        """Like `monotonic`, but it goes on while the host is suspended, where the system has such a
+        clock."""
         if hasattr(time, "CLOCK_BOOTTIME"):
             return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
         return self.monotonic()
 
     def chance(self) -> float:
-        """From 0 to 1: so that not everybody does something at the same moment."""
+        """A random number from 0 to 1, for spreading retries."""
         return int.from_bytes(os.urandom(4)) / 2**32
 
 
 def process_name() -> str:
-    """A name that no other process has, on any host and after any restart."""
+    """Unique over all hosts and restarts."""
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
@@ -43,22 +49,21 @@ def host_and_pid() -> tuple[str, int]:
 
 PROC = Path("/proc")
 _ENDED = frozenset("ZXx")
-"""The states of processes that do not run any more, though their parents have not noticed."""
+"""The states of processes that have ended but were not reaped by their parents."""
 
 
 def process_identity(pid: int, proc: Path = PROC) -> str:
-    """Says of a process of this host which one it is, for numbers are given again. No other has the
-    same, on any machine, in any container or after any boot; and no clock that can be set is in it.
-    """
+    """Tells apart processes that had the same pid: unique over machines, containers and boots, and
+    independent of any clock that can be set."""
     _, start = _state_and_start(pid, proc)
-    return f"{_numbered_by(proc)} {start}"
+    return f"{_pid_namespace(proc)} {start}"
 
 
 def is_running(pid: int, identity: str, proc: Path = PROC) -> bool | None:
-    """Does this very process still run? None, if it is one of another machine, boot or container:
-    of these nobody here can tell."""
-    numbered_by, _, start = identity.rpartition(" ")
-    if numbered_by != _numbered_by(proc):
+    """Whether exactly this process still runs; None if it cannot be known, because it belongs to
+    another machine, boot or container."""
+    namespace, _, start = identity.rpartition(" ")
+    if namespace != _pid_namespace(proc):
         return None
     try:
         os.kill(pid, 0)
@@ -67,13 +72,13 @@ def is_running(pid: int, identity: str, proc: Path = PROC) -> bool | None:
     except PermissionError:
         pass
     state, start_now = _state_and_start(pid, proc)
-    # What cannot be seen may be it.
+    # A process whose state is hidden may be this one.
     return not state or (state not in _ENDED and start_now == start)
 
 
-def _numbered_by(proc: Path) -> str:
-    """Who gives processes their numbers: a kernel since its boot, to those of one container. Where
-    that cannot be told, a host."""
+def _pid_namespace(proc: Path) -> str:
+    """Where a pid is unique: one boot of a kernel and one container; where these are unknown, the
+    host."""
     try:
         boot = (proc / "sys/kernel/random/boot_id").read_text().strip()
         return f"{boot} {(proc / 'self/ns/pid').readlink()}"
@@ -82,21 +87,20 @@ def _numbered_by(proc: Path) -> str:
 
 
 def _state_and_start(pid: int, proc: Path) -> tuple[str, str]:
-    """The state of a process, and when it started, in ticks since the boot; both are empty where
-    that cannot be told."""
+    """The state of a process, and its start in ticks since the boot; both empty if unknown."""
     try:
         stat = (proc / str(pid) / "stat").read_text(errors="replace")
-        fields = stat.rpartition(") ")[2].split()  # its name may be anything
+        fields = stat.rpartition(") ")[2].split()  # behind the name, which may contain anything
         return fields[0], fields[19]
     except (OSError, IndexError):
         return "", ""
 
 
 def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path("/etc")) -> str:
-    """The host's IANA zone name as it declares it, or what it says instead of one.
+    """The IANA zone name that the host declares, or the text it declares instead of one.
 
-    The order is the C library's: `TZ`, which means UTC if it is empty, then `/etc/localtime`. A
-    host that says nothing is on UTC.
+    The order is the C library's: `TZ`, where empty means UTC, then `/etc/localtime`; without both
+    the zone is UTC.
     """
     declared = environment.get("TZ")
     if declared == "":
@@ -108,10 +112,10 @@ def host_timezone(environment: Mapping[str, str] = os.environ, etc: Path = Path(
         return str(path).rpartition("zoneinfo/")[2]
     if declared is not None:
         return str(path)
-    return _named_in(etc / "timezone") or (str(path) if path.exists() else "UTC")
+    return _first_line(etc / "timezone") or (str(path) if path.exists() else "UTC")
 
 
-def _named_in(file: Path) -> str:
-    """The first line that is no comment."""
+def _first_line(file: Path) -> str:
+    """Without comments and empty lines."""
     lines = file.read_text(errors="replace").splitlines() if file.is_file() else []
     return next((line.strip() for line in lines if line.strip() and line[0] != "#"), "")

@@ -1,4 +1,4 @@
-"""Raw settings: what a person may say of a whole service, and what holds if nothing is said."""
+"""Settings of a service as written, with their defaults, and the choice of the database."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_DATABASE = "sqlite:///quarterjack.db"
 
 
 class Settings(NamedTuple):
-    """As written; whoever uses one checks it."""
+    """Unchecked; each is validated where it is used."""
 
     name: str = "default"
     database: str | None = None
@@ -31,6 +31,6 @@ class Settings(NamedTuple):
 def database_url(
     option: str | None, environment: Mapping[str, str], settings: Settings | None = None
 ) -> str:
-    """The database that is meant: by the option, the environment, the file, or the default."""
+    """The database URL from the option, the environment, the file, or the default."""
     written = settings.database if settings is not None else None
     return option or environment.get(DATABASE_URL) or written or DEFAULT_DATABASE

@@ -1,8 +1,7 @@
-"""Control: what a person may ask of a running or resting service.
+"""Control: the requests that a person may make. Every interface calls these methods.
 
-Every face asks here. Each request is one transaction with its answer and with the row that says who
-asked for it (only `prune` is many small ones); what cannot be done is refused by name, and then
-nothing has changed: `Invalid` (400), `WrongState` (400), `NotFound` (404), `Conflict` (409).
+Each request is one transaction with its audit entry (`prune` is many small ones). A request that is
+refused has changed nothing: `Invalid` and `WrongState` (400), `NotFound` (404), `Conflict` (409).
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from quarterjack import rules
-from quarterjack.engine.planner import planning_within
-from quarterjack.engine.pruner import RESTS, Pruner
+from quarterjack.engine.planner import plan_with_limits
+from quarterjack.engine.pruner import PAUSE_FACTOR, Pruner
 from quarterjack.errors import (
     Conflict,
     Invalid,
@@ -37,32 +36,30 @@ from quarterjack.rules import (
 )
 from quarterjack.rules.definition.input_checks import check_key, check_text
 from quarterjack.store.store import Store
-from quarterjack.store.types import Caller, NewSchedule, StoredSchedule, Which
+from quarterjack.store.transactions.metadata import SERVICE_SETTINGS
+from quarterjack.store.types import Caller, DecideNew, NewSchedule, ScheduleRef, StoredSchedule
+from quarterjack.targets import KINDS
 from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
-SERVICE_SETTINGS = "service_settings"
-"""The fact under which a store keeps what its service says of all schedules."""
 DECLARATION = "declaration"
-"""Where schedules come from that a file or a program declares."""
+"""The origin of schedules that a file or a program declares."""
 ALWAYS_ALLOWED = frozenset({"cancel", "resume"})
-"""What a person may ask though only a declaration counts: no file could say it instead."""
+"""Allowed with `declared_only` too: no declaration can do it instead."""
 NO_REQUEST = -1
 _BATCH = 500
 
 
 class Backfilled(NamedTuple):
-    """What was asked to be filled."""
-
     schedule: Schedule
     slots: int
-    """How many are run."""
+    """How many slots are run."""
     left_out: int
-    """How many are not: they have a run that has succeeded, or is open."""
+    """How many are not: they have a run that has succeeded or is open."""
 
 
 class Control:
-    """What somebody asks, through one door."""
+    """Requests of one person (`by`) through one interface (`origin`)."""
 
     def __init__(self, store: Store, *, by: str, origin: str, owner: str | None = None) -> None:
         self._store = store
@@ -70,51 +67,53 @@ class Control:
         self._origin = origin
         self._owner = owner
 
-    async def create(self, *wanted: Mapping[str, Any]) -> Sequence[Schedule]:
-        """Schedules from what a person wrote, all or none; every problem is told at once. Without
-        a `key` a schedule is named after its id."""
-        service, now = await self._service_settings(), await self._store.read_clock()
-        service.refuse_if_declared_only("no schedule is created")
-        new = _read_all(service, wanted, now)
-        new = [each._replace(owner=self._owner, origin=self._origin) for each in new]
-        decide = partial(create_one, service, now)
-        return await self._store.add_schedules(new, decide, now, self._asked("create", service))
+    async def create(self, *definitions: Mapping[str, Any]) -> Sequence[Schedule]:
+        """Create schedules, all or none; an error lists the problems of all. A schedule without a
+        `key` is named after its id."""
+        now = await self._store.read_clock()
+
+        def prepare(settings: ServiceSettings) -> tuple[list[NewSchedule], DecideNew]:
+            settings.refuse_if_declared_only("no schedule is created")
+            read = _read_all(settings, definitions, now)
+            new = [each._replace(owner=self._owner, origin=self._origin) for each in read]
+            return new, partial(create_one, settings, now)
+
+        return await self._store.add_schedules(prepare, now, self._caller("create"))
 
     async def edit(
-        self, which: Which, changes: Mapping[str, Any], *, version: int | None = None
+        self, which: ScheduleRef, changes: Mapping[str, Any], *, version: int | None = None
     ) -> Schedule:
-        """Some fields said anew; if a `version` is given, only if it is still that one."""
-        service, now = await self._service_settings(), await self._store.read_clock()
-        patch = partial(_patch, service, changes, version)
-        caller = self._asked("edit", service, may_be_declared=False)
-        return _after(await self._store.edit_schedule(which, patch, rules.edit, now, caller))
+        """Change some fields; with `version`, only if that is still the current one."""
+        now, caller = await self._store.read_clock(), self._caller("edit", may_be_declared=False)
+        patch = partial(_patch, changes, version)
+        return _schedule(await self._store.edit_schedule(which, patch, rules.edit, now, caller))
 
     async def pause(
-        self, *which: Which, reason: str | None = None, until: int | None = None
+        self, *which: ScheduleRef, reason: str | None = None, until: int | None = None
     ) -> list[Schedule]:
-        """Resting until resumed, or until then; what waits is skipped, what runs goes on."""
+        """Pause schedules, all or none. Waiting runs are skipped; running ones continue."""
         if reason is not None:
             check_text(reason, "reason")
         decide = partial(rules.pause, by=self._by, reason=reason, until=until)
-        return [_after(each) for each in await self._change("pause", which, decide)]
+        return [_schedule(each) for each in await self._change("pause", which, decide)]
 
-    async def resume(self, *which: Which) -> list[Schedule]:
-        """Active again; nothing is replayed."""
-        return [_after(each) for each in await self._change("resume", which, rules.resume)]
+    async def resume(self, *which: ScheduleRef) -> list[Schedule]:
+        """Resume paused schedules; slots of the pause are not run."""
+        return [_schedule(each) for each in await self._change("resume", which, rules.resume)]
 
-    async def run(self, which: Which) -> Run:
-        """One run at once, beside all slots."""
+    async def run(self, which: ScheduleRef) -> Run:
+        """Add a run that may start at once. It moves no slot."""
         (plans,) = await self._change("run", [which], rules.run_now)
         return plans.plans[0].added[-1]
 
     async def backfill(
-        self, which: Which, start: int, until: int, *, again: bool = False
+        self, which: ScheduleRef, start: int, until: int, *, again: bool = False
     ) -> Backfilled:
-        """The slots in [start, until] are run, from now on: those that have no run which succeeded
-        or is open, or all of them, `again`."""
+        """Run the slots in [start, until] that have no run which has succeeded or is open; with
+        `again`, all of them."""
         decide = partial(rules.backfill, start=start, until=until, again=again)
         (plans,) = await self._change("backfill", [which], decide)
-        schedule = _after(plans)
+        schedule = _schedule(plans)
         request = schedule.backfill.request if schedule.backfill is not None else NO_REQUEST
         return await self.count_backfill(schedule, start, until, again=again, request=request)
 
@@ -132,159 +131,148 @@ class Control:
         after = until if again else start - 1
         while after < until:
             done = await self._store.done_slots(schedule.id, after, until, request)
-            left_out += rules.count_named(schedule, done.slots)
+            left_out += rules.count_slots_among(schedule, done.slots)
             after = done.until
         return Backfilled(schedule, count - left_out, left_out)
 
-    async def stop_backfill(self, which: Which) -> Schedule:
-        """What is left of the range is not run; what has been planned goes on."""
+    async def stop_backfill(self, which: ScheduleRef) -> Schedule:
+        """Leave out the rest of the range; runs that are planned continue."""
         (plans,) = await self._change("stop backfill", [which], rules.stop_backfill)
-        return _after(plans)
+        return _schedule(plans)
 
     async def delete(
-        self, *which: Which, ignores_missing: bool = False, though_running: bool = False
+        self, *which: ScheduleRef, ignores_missing: bool = False, though_running: bool = False
     ) -> list[Schedule]:
-        """Delete schedules, all or none, with their history kept. Refused while one of them runs,
-        unless that attempt may go on: then it is the last, whatever becomes of it."""
-        service, now = await self._service_settings(), await self._store.read_clock()
-        caller = self._asked("delete", service, may_be_declared=False)
+        """Delete schedules, all or none; their history is kept. Refused while an attempt runs,
+        unless `though_running`: then that attempt is the last, however it ends."""
         decide = partial(rules.delete, though_running=though_running)
+        now, caller = await self._store.read_clock(), self._caller("delete", may_be_declared=False)
         change = self._store.change_schedules
         plans = await change(which, decide, now, caller, ignores_missing=ignores_missing)
-        return [_after(each) for each in plans]
+        return [_schedule(each) for each in plans]
 
     async def cancel(self, run_id: str) -> Run:
-        """A run that waits is closed; one that runs is asked to stop."""
+        """Close a run that waits, or stop the attempt of one that runs."""
         plans = await self._change_run("cancel", run_id, rules.cancel_run)
         found = (*plans.plans[0].closed, *plans.plans[0].cancelled)
         return found[0] if found else await self._store.read_run(run_id)
 
     async def retry(self, run_id: str) -> Run:
-        """A run that waits to be tried again is tried now; for one that was closed there is a new
-        run of the same slot."""
+        """Start the next attempt of a run that waits for one; for a closed run, add a new run of
+        the same slot."""
         plans = await self._change_run("retry", run_id, rules.retry_run)
         return (*plans.plans[0].released, *plans.plans[0].added)[-1]
 
     async def prune(self, retention: Retention | None = None) -> int:
-        """Forget what is past its retention, by what is said or what the service has noted; how
-        many rows. There is a rest after each batch, for a service may be at work; but a person
-        waits, so it is no longer than the batch."""
-        pruner = Pruner(self._store, retention or await self._noted_retention())
-        while (rest := await pruner.forget_some(self._store.now())) is not None:
-            await asyncio.sleep(rest / RESTS / SECOND)
+        """Delete rows that are past this retention, or that of the service. Returns their number.
+        Batches alternate with pauses of the same length, for a service may be running."""
+        pruner = Pruner(self._store, retention or await self._stored_retention())
+        while (pause := await pruner.prune_batch(self._store.now())) is not None:
+            await asyncio.sleep(pause / PAUSE_FACTOR / SECOND)
         return pruner.pruned
 
-    async def _noted_retention(self) -> Retention:
-        """Nobody's history is forgotten because a file was not found."""
-        noted = await self._store.read_metadata(SERVICE_SETTINGS)
-        if noted is None:
+    async def _stored_retention(self) -> Retention:
+        """The defaults are no substitute: they could delete what a file says to keep."""
+        stored = await self._store.read_metadata(SERVICE_SETTINGS)
+        if stored is None:
             remedy = "name the configuration file with --config"
-            raise Conflict(f"it is not known how long runs are to be kept; {remedy}")
-        return ServiceSettings.from_text(noted).retention
-
-    async def _service_settings(self) -> ServiceSettings:
-        return ServiceSettings.from_text(await self._store.read_metadata(SERVICE_SETTINGS))
+            raise Conflict(f"the retention of this database is unknown; {remedy}")
+        return ServiceSettings.from_text(stored).retention
 
     async def _change(
-        self, verb: str, which: Sequence[Which], decide: Callable[[Facts, int], Plans]
+        self, verb: str, which: Sequence[ScheduleRef], decide: Callable[[Facts, int], Plans]
     ) -> Sequence[Plans]:
-        service, now = await self._service_settings(), await self._store.read_clock()
-        caller = self._asked(verb, service)
-        return await self._store.change_schedules(which, decide, now, caller)
+        now = await self._store.read_clock()
+        return await self._store.change_schedules(which, decide, now, self._caller(verb))
 
     async def _change_run(
         self, verb: str, run_id: str, decide: Callable[[Facts, Run, int], Plans]
     ) -> Plans:
-        service, now = await self._service_settings(), await self._store.read_clock()
-        return await self._store.change_run(run_id, decide, now, self._asked(verb, service))
+        now = await self._store.read_clock()
+        return await self._store.change_run(run_id, decide, now, self._caller(verb))
 
-    def _asked(
-        self, verb: str, service: ServiceSettings, *, may_be_declared: bool = True
-    ) -> Caller:
-        permit = partial(_permit, service, verb, may_be_declared)
-        return Caller(self._by, self._origin, verb, permit, service.limits)
+    def _caller(self, verb: str, *, may_be_declared: bool = True) -> Caller:
+        return Caller(self._by, self._origin, verb, partial(_permit, verb, may_be_declared))
 
 
-def _after(plans: Plans) -> Schedule:
+def _schedule(plans: Plans) -> Schedule:
     return plans.plans[0].schedule
 
 
 def _permit(
-    service: ServiceSettings, verb: str, may_be_declared: bool, stored: StoredSchedule
+    verb: str, may_be_declared: bool, settings: ServiceSettings, stored: StoredSchedule
 ) -> None:
-    """What a declaration owns is changed there; and what is gone can only be stopped."""
+    """Declared schedules are changed in their declaration; of deleted ones only runs, cancelled."""
     what = f'schedule "{stored.schedule.key}"'
     if stored.deleted_at is not None and verb != "cancel":
         raise WrongState(f"{what} was deleted; add it again")
     if verb not in ALWAYS_ALLOWED:
-        service.refuse_if_declared_only(what)
+        settings.refuse_if_declared_only(what)
     if stored.origin == DECLARATION and not may_be_declared:
-        is_known = service.file is not None and service.name == stored.owner
-        where = service.file if is_known else f'the declaration "{stored.owner}"'
+        is_known = settings.file is not None and settings.name == stored.owner
+        where = settings.file if is_known else f'the declaration "{stored.owner}"'
         raise Conflict(f"{what} is declared in {where}; {verb} it there")
 
 
 def create_one(
-    service: ServiceSettings, now: int, identity: int, new: NewSchedule, active: int
+    settings: ServiceSettings, now: int, identity: int, new: NewSchedule, active: int
 ) -> Schedule:
-    """A new schedule under the limits of this service."""
+    """A new schedule under the limits of the service."""
     key, specification = new.key, new.specification
     if not key:
         key = f"schedule-{identity}"
         body, preset = specification.to_json(), specification.service_preset
-        specification = read_specification(body, key=key, now=None, preset=preset)
-    limits = service.limits
+        specification = read_specification(body, kinds=KINDS, key=key, now=None, preset=preset)
+    limits = settings.limits
     return rules.create(identity, key, specification, now, active=active, limits=limits)
 
 
 def _read_all(
-    service: ServiceSettings, wanted: Sequence[Mapping[str, Any]], now: int
+    settings: ServiceSettings, definitions: Sequence[Mapping[str, Any]], now: int
 ) -> list[NewSchedule]:
-    """Each of them, or every problem of all of them."""
-    if len(wanted) == 1:
-        return [_read(service, wanted[0], now)]
+    if len(definitions) == 1:
+        return [_read(settings, definitions[0], now)]
     problems, new = Problems(InvalidSpecification), []
-    for number, each in enumerate(wanted, 1):
-        with problems:
-            try:
-                new.append(_read(service, each, now))
-            except Invalid as error:
-                raise error.within(f"number {number}") from None
+    for number, each in enumerate(definitions, 1):
+        try:
+            new.append(_read(settings, each, now))
+        except Invalid as error:
+            problems.note(error.within(f"number {number}"))
     for key, count in Counter(each.key for each in new if each.key).items():
         with problems:
             if count > 1:
                 raise InvalidSpecification.because("key", key, "is given twice", "use another")
-    problems.refuse_if_any()
+    problems.raise_if_any()
     return new
 
 
-def _read(service: ServiceSettings, said: Mapping[str, Any], now: int) -> NewSchedule:
-    fields = dict(said)
+def _read(settings: ServiceSettings, definition: Mapping[str, Any], now: int) -> NewSchedule:
+    fields = dict(definition)
     key = fields.pop("key", None)
     if key is not None:
         check_key(key, "key")
-    return NewSchedule(key or "", service.specification(fields, key or "new", now), None, "")
+    specification = settings.specification(fields, KINDS, key or "new", now)
+    return NewSchedule(key or "", specification, None, "")
 
 
 def _patch(
-    service: ServiceSettings,
     changes: Mapping[str, Any],
     version: int | None,
+    settings: ServiceSettings,
     schedule: Schedule,
     now: int,
 ) -> Specification:
     if version is not None and schedule.version != version:
-        remedy = "look at it again, and say what should change"
-        is_at = f'schedule "{schedule.key}" is at version {schedule.version}, not {version}'
-        raise Conflict(f"{is_at}; {remedy}")
-    return service.patched(schedule.specification, changes, schedule.key, now)
+        current = f'schedule "{schedule.key}" is at version {schedule.version}, not {version}'
+        raise Conflict(f"{current}; read it again, then repeat the change")
+    return settings.patched(schedule.specification, changes, KINDS, schedule.key, now)
 
 
 async def recover(store: Store, limits: Limits, now: int) -> int:
-    """What a crash left behind goes on: attempts whose worker is gone, and slots that came due
-    meanwhile. How many runs that makes ready; none, if it is asked again. What is paused or
-    finished is left alone, and an unexpired lease is never taken."""
-    count, decide = 0, planning_within(limits)
+    """Continue what a crash interrupted: settle attempts whose worker is lost, and plan slots that
+    came due since. Returns how many runs that makes ready; repeating it returns 0. Paused and
+    finished schedules are not touched, nor is an unexpired lease."""
+    count, decide = 0, plan_with_limits(limits)
     while True:
         rescued = await store.rescue_runs(now, _BATCH, rules.settle)
         count += sum(run.state in rules.WAITING for run in rescued.lost)
@@ -294,10 +282,10 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
         try:
             planned = await store.plan_due(now, _BATCH, decide, limits)
         except Violation as error:
-            log.error("left to the planner, which goes one by one %s", log_fields(because=error))
+            log.error("planning a batch failed; the planner retries it %s", log_fields(error=error))
             break
         count += planned.added
-        if planned.looked_at < _BATCH:
+        if planned.due_count < _BATCH:
             break
-    log.info("recovered %s", log_fields(runs=count))
+    log.info("requeued %s runs after restart", count)
     return count

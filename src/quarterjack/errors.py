@@ -1,22 +1,23 @@
 """Every error that Quarterjack raises on purpose.
 
     QuarterjackError
-    ├── Invalid             what a person wrote cannot be used; holds every problem found
+    ├── Invalid                     invalid input; holds every problem found
     │   ├── InvalidRecurrence
     │   └── InvalidSpecification
-    ├── Refused             it could be used, but not as things stand
-    │   ├── WrongState      the schedule or run is in a state that does not allow it
-    │   ├── Conflict        something else is in the way now; later it may work
-    │   └── NotFound        there is no such schedule or run
-    ├── Violation           what was decided contradicts what is stored
-    └── StoreError          the store did not do it
-        ├── StoreAway       locked or slow: it is tried again
-        │   ├── StoreFull   its disk has no room
-        │   └── ClockAstray its clock cannot be believed
-        └── StoreUnusable   it must not be used as it is: a person has to look
+    ├── Refused                     valid input, but the current state does not allow it
+    │   ├── WrongState              the schedule or run is in a state that does not allow it
+    │   ├── Conflict                something else is in the way now; later it may work
+    │   └── NotFound                no such schedule or run
+    ├── Violation                   a decision contradicts the stored rows
+    └── StoreError                  the store failed
+        ├── StoreUnavailable        temporarily: retry
+        │   ├── StoreFull           the disk is full
+        │   ├── TransactionConflict deadlock or serialization failure
+        │   └── ClockJumped         the clock jumped too far to be trusted
+        └── StoreUnusable           permanently: a person has to act
 
-An error advises: it names the text, the field, the value, the reason and a remedy. One object
-serves Python, the API and the command line, so nothing is worded twice.
+A message names the text, the field, the value, the reason and a remedy. Python, the API and the
+command line show the same object.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ from typing import ClassVar, Self
 
 
 class QuarterjackError(Exception):
-    """The root, for those who want to catch all of it."""
+    """The base class of all errors below."""
 
     status: ClassVar[int] = 500
-    """As HTTP says it."""
+    """The HTTP status code."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: `place: field value reason; remedy`."""
+    """One problem: `place: field value reason; remedy`."""
 
     field: str
     value: str
     reason: str
     remedy: str
     place: str = ""
-    """Where it was written, such as a file and its line."""
+    """Where it was found, such as a file and a line."""
 
     def __str__(self) -> str:
         start = f"{self.place}: " if self.place else ""
@@ -51,7 +52,7 @@ class Problem:
 
 
 class Invalid(QuarterjackError, ValueError):
-    """Something was refused, for all of these problems; nothing was changed."""
+    """Input was refused because of these problems; nothing was changed."""
 
     status = 400
 
@@ -62,16 +63,16 @@ class Invalid(QuarterjackError, ValueError):
 
     @classmethod
     def because(cls, field: str, value: object, reason: str, remedy: str) -> Self:
-        """Refused for one problem, which says it all."""
-        return cls("", [Problem(field, shown(value), reason, remedy)])
+        """An error with a single problem."""
+        return cls("", [Problem(field, quote(value), reason, remedy)])
 
     def within(self, place: str) -> Self:
-        """The same, and where it was written."""
+        """A copy whose problems name the place where they were found."""
         where = f"{place}: {self.text}" if self.text else place
         return type(self)("", [replace(problem, place=where) for problem in self.problems])
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, tuple[Problem, ...]]]:
-        """So that it survives the way back from another process."""
+        """Exceptions with arguments of their own need this to be pickled between processes."""
         return type(self), (self.text, self.problems)
 
     def _message(self) -> str:
@@ -87,87 +88,87 @@ class Invalid(QuarterjackError, ValueError):
 
 
 class InvalidRecurrence(Invalid):
-    """A recurrence, zone, instant, duration or window that cannot be understood."""
+    """An invalid recurrence, time zone, instant, duration or window."""
 
 
 class InvalidSpecification(Invalid):
-    """The definition of a schedule, or a setting, that cannot be used."""
+    """An invalid definition of a schedule, or an invalid setting."""
 
 
 class Refused(QuarterjackError):
-    """As things stand it is not done; nothing was changed."""
+    """The current state does not allow the request; nothing was changed."""
 
 
 class WrongState(Refused):
-    """The state table has no such step."""
+    """The state machine has no such transition."""
 
     status = 400
 
 
 class Conflict(Refused):
-    """Something is running, full or taken."""
+    """Something is running, at its limit or already in use."""
 
     status = 409
 
 
 class NotFound(Refused):
-    """No such schedule or run is known."""
+    """No such schedule or run exists."""
 
     status = 404
 
 
 class Violation(QuarterjackError):
-    """What was decided contradicts what is stored, such as a slot that was planned before; nothing
-    was changed."""
+    """A decision contradicts the stored rows, such as a slot that is already planned; nothing was
+    changed."""
 
 
 class StoreError(QuarterjackError):
-    """The store did not do what was asked; it says why, and what to do."""
+    """The store failed; the message says why and what to do."""
 
 
-class StoreAway(StoreError):
-    """It cannot be used for now. Whoever asked asks again."""
+class StoreUnavailable(StoreError):
+    """Temporarily unavailable; the caller retries."""
 
     status = 503
 
 
-class StoreFull(StoreAway):
-    """There is no room for what was asked; less may fit."""
+class StoreFull(StoreUnavailable):
+    """The disk is full; a smaller write may still succeed."""
 
 
-class Collision(StoreAway):
-    """Another transaction is in the way; this one is tried again."""
+class TransactionConflict(StoreUnavailable):
+    """Deadlock or serialization failure; the transaction is retried."""
 
 
-class ClockAstray(StoreAway):
-    """The clock that all nodes agree on jumped too far to be believed."""
+class ClockJumped(StoreUnavailable):
+    """The clock that decides jumped too far to be trusted."""
 
 
 class StoreUnusable(StoreError):
-    """It must not be used as it is; trying again is of no use."""
+    """The store must not be used as it is; retrying does not help."""
 
 
-def shown(value: object) -> str:
-    """A value as an error quotes it: escaped, and never longer than a line."""
+def quote(value: object) -> str:
+    """A value as error messages show it: escaped and at most one line long."""
     if isinstance(value, str):
-        short = value[:_SHOWN_MAX]
+        short = value[:_QUOTED_MAX]
         text = f'"{short}"' if short.isprintable() else repr(short)
     else:
         try:
-            text = _BRIEFLY.repr(value)
-        except (ValueError, RecursionError):  # an integer of 5,000 digits, lists without end
+            text = _SHORT_REPR.repr(value)
+        except (ValueError, RecursionError):  # an integer of 5,000 digits, nested lists
             text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= _SHOWN_MAX else text[: _SHOWN_MAX - 3] + "..."
+    return text if len(text) <= _QUOTED_MAX else text[: _QUOTED_MAX - 3] + "..."
 
 
-_SHOWN_MAX = 80
+_QUOTED_MAX = 80
 _PROBLEMS_SHOWN = 20
-_BRIEFLY = Repr()
-_BRIEFLY.maxstring = _BRIEFLY.maxother = _BRIEFLY.maxlong = _SHOWN_MAX
+_SHORT_REPR = Repr()
+_SHORT_REPR.maxstring = _SHORT_REPR.maxother = _SHORT_REPR.maxlong = _QUOTED_MAX
 
 
 class Problems:
-    """Gathers what several checks refuse, so that it is all told at once.
+    """Collects the problems of several checks, to report them together.
 
     >>> problems = Problems()
     >>> with problems:
@@ -191,6 +192,6 @@ class Problems:
     def note(self, error: Invalid) -> None:
         self.found += error.problems
 
-    def refuse_if_any(self, text: str = "") -> None:
+    def raise_if_any(self, text: str = "") -> None:
         if self.found:
             raise self._error(text, self.found)

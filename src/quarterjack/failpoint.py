@@ -1,7 +1,7 @@
-"""Failpoints: named places at which a test may kill this very process, as a power cut would.
+"""Failpoints: named places in the code where a test can kill this process, as a power cut would.
 
-`QUARTERJACK_CRASH_AT=plan.inserted:3` dies at the third hit of that place. Without the variable
-they cost one comparison.
+`QUARTERJACK_CRASH_AT=plan.inserted:3` kills it at the third hit of that place. Without the variable
+a failpoint costs one comparison.
 """
 
 from __future__ import annotations
@@ -10,17 +10,12 @@ import os
 import signal
 
 _PLACE, _, _HITS = os.environ.get("QUARTERJACK_CRASH_AT", "").partition(":")
-_left = int(_HITS or 1)
+_hits_left = int(_HITS or 1)
 
 
 def failpoint(place: str) -> None:
-    """Die here, if that is wanted."""
+    global _hits_left  # noqa: PLW0603 - the count belongs to the process
     if place == _PLACE:
-        _hit()
-
-
-def _hit() -> None:
-    global _left  # noqa: PLW0603 - how many hits are left is a fact of the process
-    _left -= 1
-    if _left <= 0:
-        os.kill(os.getpid(), signal.SIGKILL)
+        _hits_left -= 1
+        if _hits_left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -1,17 +1,17 @@
-"""Shown: a schedule and a run in the one form that every face shows."""
+"""The canonical JSON of a schedule, a run and what belongs to them, the same in every interface."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from quarterjack.rules import Attempt, SlotsNotRun, Specification, Status, Unreadable
-from quarterjack.rules.definition.target import TARGET_FIELDS
 from quarterjack.store.reader import FoundRun, FoundSchedule
 from quarterjack.store.types import Audit, NodeInfo
+from quarterjack.targets import KINDS
 from quarterjack.times import After, At, Every, Recurrence
 from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
 
-_NOT_POLICIES = TARGET_FIELDS | {
+_NOT_POLICIES = KINDS.fields | {
     "cron", "every", "at", "after", "hourly", "daily", "weekly", "monthly", "timezone", "payload",
     "name", "description", "tags", "total_repeats", "max_retries", "timeout", "delete_after_run",
     "enabled",
@@ -19,42 +19,32 @@ _NOT_POLICIES = TARGET_FIELDS | {
 
 
 def schedule_view(found: FoundSchedule) -> dict[str, Any]:
-    """Every field, whatever the target; instants are RFC 3339, or milliseconds where the name says
-    no `_at`."""
-    schedule, stored = found.schedule, found.stored
-    specification = schedule.specification
-    said = _nothing() if isinstance(specification, Unreadable) else _said(specification)
-    next_run_at = found.next_run_at
+    """Every field, whatever the target. Instants are RFC 3339; a name without `_at` is in
+    milliseconds."""
+    schedule, stored, specification = found.schedule, found.stored, found.schedule.specification
+    is_readable = not isinstance(specification, Unreadable)
     return {
         "id": schedule.id,
         "key": schedule.key,
         "name": stored.name or schedule.key,
-        **said,
-        "enabled": "target" in said and schedule.status is not Status.PAUSED,
+        **(_definition(specification) if is_readable else _NO_DEFINITION),
+        "enabled": is_readable and schedule.status is not Status.PAUSED,
         "origin": stored.origin,
         "user_uuid": stored.owner,
         "user_profile_id": stored.owner,
         "status": str(schedule.status),
-        "status_reason": _word(schedule.status_reason),
+        "status_reason": _optional(schedule.status_reason),
         "paused_by": schedule.paused_by,
         "paused_until": _text(schedule.paused_until),
         "version": schedule.version,
-        "current_repeat": schedule.current_repeat,
-        "current_retry": schedule.current_retry,
-        "run_count": schedule.run_count,
-        "planned_count": schedule.planned_count,
-        "error_count": schedule.error_count,
-        "consecutive_errors": schedule.consecutive_errors,
+        **{name: getattr(schedule, name) for name in _COUNTERS},
         "last_error": schedule.last_error or "",
         "last_result": schedule.last_result,
-        "next_run_at": _text(next_run_at),
-        "next_run": _milliseconds(next_run_at),
+        "next_run_at": _text(found.next_run_at),
+        "next_run": _milliseconds(found.next_run_at),
         "last_run_at": _text(found.last_run_at),
         "last_run": _milliseconds(found.last_run_at),
-        "last_fired_at": _text(schedule.last_fired_at),
-        "last_slot": _text(schedule.last_slot),
-        "last_success_at": _text(schedule.last_success_at),
-        "last_failure_at": _text(schedule.last_failure_at),
+        **{name: _text(getattr(schedule, name)) for name in _LAST_INSTANTS},
         "retry_at": _text(found.retry_at),
         "last_run_id": schedule.last_run_id,
         "last_success_run_id": schedule.last_success_run_id,
@@ -65,13 +55,20 @@ def schedule_view(found: FoundSchedule) -> dict[str, Any]:
     }
 
 
-def _said(specification: Specification) -> dict[str, Any]:
-    """What its definition says."""
-    body, recurrence, target = (
-        specification.to_json(),
-        specification.recurrence,
-        specification.target,
-    )
+_COUNTERS = (
+    "current_repeat", "current_retry", "run_count", "planned_count", "error_count",
+    "consecutive_errors",
+)  # fmt: skip
+_LAST_INSTANTS = ("last_fired_at", "last_slot", "last_success_at", "last_failure_at")
+_RUN_INSTANTS = ("slot", "ready_at", "planned_at", "started_at", "finished_at")
+_TARGET_FIELDS = ("prompt", "model", "opts", "workflow_id", "trigger_node_id")
+_NO_DEFINITION = {"in_words": "cannot be read", "target": {}, "policies": {}}
+"""`status_reason` says why."""
+
+
+def _definition(specification: Specification) -> dict[str, Any]:
+    body, recurrence = specification.to_json(), specification.recurrence
+    target = specification.target
     interval = recurrence.interval.nominal if isinstance(recurrence, Every) else None
     at = recurrence.slots.after(EARLIEST - 1) if isinstance(recurrence, At) else None
     seconds = None if specification.timeout is None else _seconds(specification.timeout)
@@ -87,11 +84,7 @@ def _said(specification: Specification) -> dict[str, Any]:
         "in_words": recurrence.describe(),
         "timezone": specification.timezone,
         "target": {"kind": target.kind, **fields},
-        "prompt": fields.get("prompt"),
-        "model": fields.get("model"),
-        "opts": fields.get("opts"),
-        "workflow_id": fields.get("workflow_id"),
-        "trigger_node_id": fields.get("trigger_node_id"),
+        **{name: fields.get(name) for name in _TARGET_FIELDS},
         "payload": payload,
         "trigger_payload": payload,
         "total_repeats": specification.total_repeats,
@@ -106,16 +99,11 @@ def _said(specification: Specification) -> dict[str, Any]:
     }
 
 
-def _nothing() -> dict[str, Any]:
-    """A definition that cannot be read; `status_reason` says why."""
-    return {"in_words": "cannot be read", "target": {}, "policies": {}}
-
-
 _TYPES = {Every: "every", At: "at", After: "after"}
 
 
 def _type(recurrence: Recurrence) -> str:
-    """What is no interval and no single instant, one cron expression says exactly."""
+    """Hourly, Daily, Weekly and Monthly are cron expressions as well."""
     return _TYPES.get(type(recurrence), "cron")
 
 
@@ -128,12 +116,8 @@ def run_view(found: FoundRun) -> dict[str, Any]:
         "number": run.number,
         "kind": str(run.kind),
         "state": str(run.state),
-        "reason": _word(run.reason),
-        "slot": _text(run.slot),
-        "ready_at": _text(run.ready_at),
-        "planned_at": _text(run.planned_at),
-        "started_at": _text(run.started_at),
-        "finished_at": _text(run.finished_at),
+        "reason": _optional(run.reason),
+        **{name: _text(getattr(run, name)) for name in _RUN_INSTANTS},
         "attempt": run.attempt,
         "worker": run.worker,
         "spec_version": run.version,
@@ -177,12 +161,11 @@ def _text(instant: int | None) -> str | None:
     return None if instant is None else to_text(instant)
 
 
-def _word(word: str | None) -> str | None:
-    return None if word is None else str(word)
+def _optional(text: str | None) -> str | None:
+    return None if text is None else str(text)
 
 
 def _seconds(duration: int) -> int | float:
-    """Whole ones are whole numbers."""
     return duration / SECOND if duration % SECOND else duration // SECOND
 
 
@@ -191,10 +174,11 @@ def _milliseconds(instant: int | None) -> int | None:
 
 
 def node_view(node: NodeInfo) -> dict[str, Any]:
-    shown = node._asdict()
-    ahead, _ = shown.pop("ahead"), shown.pop("process")
+    fields = node._asdict()
+    ahead, _, _ = fields.pop("ahead"), fields.pop("process"), fields.pop("capabilities")
     return {
-        **shown,
+        **fields,
+        "kinds": None if node.kinds is None else sorted(node.kinds),
         "started_at": to_text(node.started_at),
         "seen_at": to_text(node.seen_at),
         "ahead_seconds": _seconds(ahead),

@@ -1,4 +1,4 @@
-"""`db upgrade`, `check`, `prune` and `backup`, on databases that have lived."""
+"""`db upgrade`, `check`, `prune` and `backup` on SQLite."""
 
 from __future__ import annotations
 
@@ -14,59 +14,27 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.rules.world import at
-from harness.store.stores import Asking, asking
-from quarterjack.app import SystemRuntime
+from harness.cli.command_line import FixedRuntime
+from harness.cli.databases import CORRUPTIONS, populated_database, query
+from harness.rules.values import at
+from harness.store.migrated import open_with
+from harness.store.stores import StoreClient, open_client
 from quarterjack.cli import commands
-from quarterjack.control import SERVICE_SETTINGS
-from quarterjack.rules import Retention, Run, ServiceSettings
+from quarterjack.cli.runtime import Runtime
+from quarterjack.rules import Retention, ServiceSettings
 from quarterjack.store.maintenance import backup as backing_up
 from quarterjack.store.maintenance.check import CHECKS
-from quarterjack.store.migrations import migrations
+from quarterjack.store.migrations import load_migrations
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import open_database
-from quarterjack.store.types import Chunk
-from quarterjack.times.instants import DAY, HOUR, SECOND
-
-
-def lived(folder: Path, runs: int = 3) -> Path:
-    """A schedule that ran each hour, and one whose only run is still running."""
-    with asking("SQLite", folder) as ask:
-        live(ask, runs)
-    return folder / "quarterjack.db"
-
-
-def live(ask: Asking, runs: int = 3) -> None:
-    ask.add("hourly", every="1h")
-    ask.add("slow", every="1h", if_running="skip")
-    held: list[Run] = []
-    for number in range(runs):
-        ask.clock.instant += HOUR
-        ask.plan()
-        for claim in ask.claim():
-            if claim.key == "slow":
-                held.append(claim.run)
-                continue
-            ask(ask.store.add_output([Chunk(1, number, 1, 0, ask.now, b"x" * 9000)]))
-            ask.settle((claim.run, ask.outcome()))
-    ask(ask.store.renew_leases("w1", held, ask.now + 10 * SECOND))
-    ask(ask.store.put_metadata(SERVICE_SETTINGS, ServiceSettings().to_text()))
-
-
-class At(SystemRuntime):
-    """A world in which it is so late."""
-
-    def __init__(self, instant: int) -> None:
-        self._instant = instant
-
-    def now(self) -> int:
-        return self._instant
+from quarterjack.targets import KINDS
+from quarterjack.times.instants import DAY
 
 
 def run(path: Path, *arguments: str, now: int | None = None) -> Result:
-    world = SystemRuntime() if now is None else At(now)
+    runtime = Runtime() if now is None else FixedRuntime(now)
     where = ["--database", f"sqlite:///{path}"]
-    return CliRunner().invoke(commands, [*arguments, *where], obj=world)
+    return CliRunner().invoke(commands, [*arguments, *where], obj=runtime)
 
 
 def as_json(path: Path, *arguments: str, now: int | None = None, code: int = 0) -> Any:
@@ -75,30 +43,22 @@ def as_json(path: Path, *arguments: str, now: int | None = None, code: int = 0) 
     return json.loads(result.output)
 
 
-def query(path: Path, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-    connection = apsw.Connection(str(path))
-    try:
-        return connection.execute(statement, values).fetchall()
-    finally:
-        connection.close()
-
-
 class TestUpgrade:
-    def test_an_older_database_is_brought_up_to_date(self, tmp_path: Path):
-        path, newest = tmp_path / "q.db", migrations("sqlite")[-1].number
-        open_database(path, now=0, create=True, steps=migrations("sqlite")[:1]).close()
+    def test_an_older_schema_is_upgraded(self, tmp_path: Path):
+        path, newest = tmp_path / "q.db", load_migrations("sqlite")[-1].number
+        open_with(load_migrations("sqlite")[:1], path).close()
         assert "run `quarterjack db upgrade`" in run(path, "list").output
 
         first, second = run(path, "db", "upgrade"), run(path, "db", "upgrade")
 
-        assert first.output == f"{path} was at schema 1, and is at {newest} now\n"
-        assert second.output == f"{path} is at schema {newest}: nothing to do\n"
-        assert run(path, "list").output == "there are no schedules\n"
-        told = {"database": str(path), "schema_before": newest, "schema": newest}
-        assert as_json(path, "db", "upgrade") == told
+        assert first.output == f"{path}: upgraded schema 1 to {newest}\n"
+        assert second.output == f"{path}: schema {newest} is up to date\n"
+        assert run(path, "list").output == "no schedules\n"
+        answer = {"database": str(path), "schema_before": newest, "schema": newest}
+        assert as_json(path, "db", "upgrade") == answer
 
-    def test_a_newer_one_is_refused(self, tmp_path: Path):
-        path = lived(tmp_path)
+    def test_a_newer_schema_is_refused(self, tmp_path: Path):
+        path = populated_database(tmp_path)
         query(path, "insert into migrations values (99, 'later', 'x', 0)")
 
         result = run(path, "db", "upgrade")
@@ -107,83 +67,60 @@ class TestUpgrade:
         assert "it is at schema 99" in result.output
         assert "use the newer program" in result.output
 
-    def test_none_is_made_where_there_is_none(self, tmp_path: Path):
+    def test_a_missing_database_is_not_created(self, tmp_path: Path):
         result = run(tmp_path / "q.db", "db", "upgrade")
 
         assert (result.exit_code, list(tmp_path.iterdir())) == (1, [])
-        assert "there is none" in result.output
+        assert "not found" in result.output
 
-    def test_the_database_of_another_program_is_left_alone(self, tmp_path: Path):
+    def test_the_database_of_another_program_is_refused(self, tmp_path: Path):
         path = tmp_path / "q.db"
         query(path, "create table theirs (id)")
 
         result = run(path, "db", "upgrade")
 
-        assert (result.exit_code, "another program's" in result.output) == (1, True)
-
-
-MEDDLING = {
-    "open_runs_without_schedule": "delete from schedules where id = 2",
-    "waiting_runs_of_deleted_schedules": (
-        "update runs set state = 'queued', finished_at = null where schedule_id = 1; "
-        "update schedules set deleted_at = 1, wake_at = null where id = 1"
-    ),
-    "runs_without_specification": "update runs set version = 7 where schedule_id = 1",
-    "schedules_without_specification": "update schedules set version = 7",
-    "runs_beyond_the_count": "update schedules set planned_count = 2 where id = 1",
-    "open_runs_that_ended": "update runs set state = 'queued' where schedule_id = 1",
-    "ended_runs_without_an_end": "update runs set finished_at = null where schedule_id = 1",
-    "running_runs_without_lease": "update runs set lease_until = null where schedule_id = 2",
-    "doubled_keys": "drop index schedules_by_key; update schedules set key = 'same'",
-    "attempts_without_run": "insert into attempts values (1, 9, 1, '', 0, 0, 'failed', '', '', 0)",
-    "output_without_run": "insert into output values (1, 9, 1, 0, 0, x'00')",
-    "slots_before_the_cursor": "update schedules set next_slot = cursor where id = 1",
-    "schedules_that_never_wake": "update schedules set wake_at = null where id = 1",
-    "deleted_schedules_that_wake": "update schedules set deleted_at = 1 where id = 1",
-    "ids_beyond_the_counter": "update counters set value = 1 where name = 'schedules'",
-    "gates_with_unknown_probe": "insert into gates values ('k', 'half_open', 3, null, 60, '1-9')",
-}
+        assert (result.exit_code, "belongs to another program" in result.output) == (1, True)
 
 
 class TestCheck:
-    def test_a_database_that_has_lived_is_sound(self, tmp_path: Path):
-        path = lived(tmp_path)
+    def test_a_consistent_database_passes_and_is_not_changed(self, tmp_path: Path):
+        path = populated_database(tmp_path)
         before = path.read_bytes()
 
         result = run(path, "db", "check")
 
-        assert (result.exit_code, "is sound" in result.output) == (0, True)
+        assert (result.exit_code, "checks passed" in result.output) == (0, True)
         assert as_json(path, "db", "check")["faults"] == []
-        assert path.read_bytes() == before, "it only reads"
+        assert path.read_bytes() == before, "it only reader"
 
-    def test_every_question_is_tried(self):
-        assert list(MEDDLING) == list(CHECKS)
+    def test_every_check_has_a_corruption_that_fails_it(self):
+        assert list(CORRUPTIONS) == list(CHECKS)
 
-    @pytest.mark.parametrize("check", MEDDLING)
-    def test_what_is_wrong_is_told(self, tmp_path: Path, check: str):
-        path = lived(tmp_path)
-        query(path, MEDDLING[check])
+    @pytest.mark.parametrize("check", CORRUPTIONS)
+    def test_a_corruption_fails_its_check(self, tmp_path: Path, check: str):
+        path = populated_database(tmp_path)
+        query(path, CORRUPTIONS[check])
 
-        told = as_json(path, "db", "check", code=1)
+        answer = as_json(path, "db", "check", code=1)
 
-        found = {fault["check"]: fault for fault in told["faults"]}
-        assert (told["sound"], check in found) == (False, True)
+        found = {fault["check"]: fault for fault in answer["faults"]}
+        assert (answer["sound"], check in found) == (False, True)
         assert (
-            f"  wrong   {CHECKS[check]} {found[check]['found'][0]}"
+            f"  failed   {CHECKS[check]}: {found[check]['found'][0]}"
             in run(path, "db", "check").output
         )
 
-    def test_of_many_only_the_first_are_shown(self, tmp_path: Path):
-        path = lived(tmp_path, runs=8)
+    def test_only_the_first_rows_of_a_failed_check_are_shown(self, tmp_path: Path):
+        path = populated_database(tmp_path, runs=8)
         query(path, "update runs set version = 7 where schedule_id = 1")
 
         result = run(path, "db", "check")
 
-        assert "runs 1-0, 1-1, 1-2, 1-3, 1-4 and others\n" in result.output
+        assert "1-0, 1-1, 1-2, 1-3, 1-4 and others\n" in result.output
         assert "restore a backup" in result.output
 
-    def test_a_damaged_file_is_told(self, tmp_path: Path):
-        path = lived(tmp_path)
+    def test_a_damaged_file_fails_the_integrity_check(self, tmp_path: Path):
+        path = populated_database(tmp_path)
         ((root, size),) = query(
             path, "select rootpage, 4096 from sqlite_schema where name = 'runs_by_slot'"
         )
@@ -191,18 +128,20 @@ class TestCheck:
         data[(root - 1) * size + 3 : (root - 1) * size + 5] = b"\x00\x00"  # no cell is in it
         path.write_bytes(data)
 
-        told = as_json(path, "db", "check", code=1)
+        answer = as_json(path, "db", "check", code=1)
 
-        assert told["faults"][0]["check"] == "integrity_check"
-        assert "runs_by_slot" in str(told["faults"][0]["found"])
+        assert answer["faults"][0]["check"] == "integrity_check"
+        assert "runs_by_slot" in str(answer["faults"][0]["found"])
 
 
-def sweep_away(path: Path, now: int, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`db prune` at this instant, in a process of its own."""
+def prune_in_subprocess(
+    path: Path, now: int, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`db prune` at this instant, in a process that failpoints can kill."""
     code = (
-        "import sys; from quarterjack.app import SystemRuntime\n"
+        "import sys; from quarterjack.cli.runtime import Runtime\n"
         "from quarterjack.cli import commands\n"
-        "class Late(SystemRuntime):\n"
+        "class Late(Runtime):\n"
         f"    def now(self): return {now}\n"
         "commands(sys.argv[1:], obj=Late())"
     )
@@ -218,20 +157,22 @@ def sweep_away(path: Path, now: int, **environment: str) -> subprocess.Completed
 
 
 class TestPrune:
-    def test_what_is_past_its_retention_goes_and_its_space_comes_back(self, tmp_path: Path):
-        path = lived(tmp_path, runs=60)
+    def test_expired_rows_are_deleted_and_their_space_is_freed(self, tmp_path: Path):
+        path = populated_database(tmp_path, runs=60)
         size = path.stat().st_size
 
-        told = as_json(path, "db", "prune", now=at("09:00") + 100 * DAY)
+        answer = as_json(path, "db", "prune", now=at("09:00") + 100 * DAY)
 
         assert query(path, "select number from runs where schedule_id = 1") == [(59,)]
-        assert told["rows"] > 59 + 60
-        assert told["bytes"] > 59 * 9000 > 0
-        assert path.stat().st_size <= size - told["bytes"]
-        assert "0 rows forgotten" in run(path, "db", "prune", now=at("09:00") + 100 * DAY).output
+        assert answer["rows"] > 59 + 60
+        assert answer["bytes"] > 59 * 9000 > 0
+        assert path.stat().st_size <= size - answer["bytes"]
+        assert "pruned 0 rows" in run(path, "db", "prune", now=at("09:00") + 100 * DAY).output
 
-    def test_without_a_configuration_it_is_what_the_service_has_noted(self, tmp_path: Path):
-        path, late = lived(tmp_path, runs=5), at("09:00") + 100 * DAY
+    def test_without_a_configuration_file_the_retention_of_the_last_start_applies(
+        self, tmp_path: Path
+    ):
+        path, late = populated_database(tmp_path, runs=5), at("09:00") + 100 * DAY
         rules = ServiceSettings(retention=Retention(run_age=None, run_count=4, output_age=None))
         query(
             path, "update metadata set value = ? where name = 'service_settings'", rules.to_text()
@@ -245,48 +186,52 @@ class TestPrune:
         assert (result.exit_code, "name the configuration file" in result.output) == (1, True)
         assert query(path, "select count(*) from runs where schedule_id = 1") == [(4,)]
 
-    def test_the_retention_is_that_of_the_configuration(self, tmp_path: Path):
-        path, config = lived(tmp_path, runs=5), tmp_path / "q.yaml"
+    def test_the_retention_of_the_configuration_file_applies(self, tmp_path: Path):
+        path, config = populated_database(tmp_path, runs=5), tmp_path / "q.yaml"
         config.write_text(f"database: sqlite:///{path}\nretention: {{run_count: 2}}\n")
 
         result = CliRunner().invoke(
-            commands, ["db", "prune", "--config", str(config)], obj=At(at("16:00"))
+            commands, ["db", "prune", "--config", str(config)], obj=FixedRuntime(at("16:00"))
         )
 
-        assert result.output.startswith("6 rows forgotten, 32.0 KiB given back")
+        assert result.output.startswith("pruned 6 rows, freed 32.0 KiB")
         assert query(path, "select count(*) from runs where schedule_id = 1") == [(2,)]
 
-    def test_a_configuration_that_cannot_be_used_is_wrong_usage(self, tmp_path: Path):
-        path, config = lived(tmp_path), tmp_path / "q.yaml"
+    def test_an_invalid_configuration_file_is_a_usage_error(self, tmp_path: Path):
+        path, config = populated_database(tmp_path), tmp_path / "q.yaml"
         config.write_text("retention: {run_count: many}\n")
 
         result = run(path, "db", "prune", "--config", str(config))
 
         assert (result.exit_code, "run_count" in result.output) == (2, True)
 
-    def test_a_locked_database_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        path = lived(tmp_path)
+    def test_a_locked_database_is_an_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        path = populated_database(tmp_path)
         monkeypatch.setattr("quarterjack.store.sqlite.file.BUSY_SECONDS", 0)
-        stranger = apsw.Connection(str(path))
-        stranger.execute("begin immediate")
+        other = apsw.Connection(str(path))
+        other.execute("begin immediate")
 
         result = run(path, "db", "prune")
 
-        assert (result.exit_code, "has locked it" in result.output) == (1, True)
+        assert (result.exit_code, "locked by another program" in result.output) == (1, True)
 
     @pytest.mark.fault("F9")
     @pytest.mark.parametrize(
         "place", ["daily_stats.written", "prune.committing", "prune.committed"]
     )
-    def test_killed_at_any_step_each_run_is_counted_once(self, tmp_path: Path, place: str):
-        path, now = lived(tmp_path, runs=6), at("09:00") + 100 * DAY
+    def test_each_run_is_counted_once_when_prune_is_killed_at_any_step(
+        self, tmp_path: Path, place: str
+    ):
+        path, now = populated_database(tmp_path, runs=6), at("09:00") + 100 * DAY
         hit = 1
-        while (swept := sweep_away(path, now, QUARTERJACK_CRASH_AT=f"{place}:{hit}")).returncode:
-            assert swept.returncode == -9, swept.stderr
+        while (
+            process := prune_in_subprocess(path, now, QUARTERJACK_CRASH_AT=f"{place}:{hit}")
+        ).returncode:
+            assert process.returncode == -9, process.stderr
             hit += 1
             assert hit < 20
 
-        assert hit > 1, "it was killed at least once"
+        assert hit > 1, "killed at least once"
         assert query(path, "select schedule_id, sum(succeeded) from daily_stats group by 1") == [
             (0, 6),
             (1, 6),
@@ -295,8 +240,8 @@ class TestPrune:
         assert run(path, "db", "check").exit_code == 0
 
 
-class Meanwhile:
-    """A few pages; whenever they are to be copied, somebody has written."""
+class ConcurrentWriter:
+    """Stands in for the page count of a backup step: before each step it writes a row."""
 
     def __init__(self, path: Path) -> None:
         self._service = open_database(path, now=0)
@@ -304,34 +249,34 @@ class Meanwhile:
 
     def __index__(self) -> int:
         self.written += 1
-        assert self.written < 1000, "it comes to an end"
+        assert self.written < 1000, "the backup must end"
         row = f"('x', {self.written}, '[]')"
         self._service.execute(f"insert into events (kind, at, about) values {row}")
         return 5
 
 
 class TestBackup:
-    def test_an_older_schema_is_copied_as_it_is(self, tmp_path: Path):
+    def test_an_older_schema_is_copied_unchanged(self, tmp_path: Path):
         path, copy = tmp_path / "old.db", tmp_path / "copy.db"
-        open_database(path, now=0, create=True, steps=migrations("sqlite")[:1]).close()
+        open_with(load_migrations("sqlite")[:1], path).close()
 
         assert run(path, "db", "backup", str(copy)).exit_code == 0
         assert query(copy, "select max(number) from migrations") == [(1,)]
 
-    def test_a_copy_is_whole_and_for_its_user_alone(self, tmp_path: Path):
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
+    def test_a_backup_is_complete_and_readable_only_by_its_user(self, tmp_path: Path):
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
 
-        told = as_json(path, "db", "backup", str(copy))
+        answer = as_json(path, "db", "backup", str(copy))
 
-        assert told["bytes"] == copy.stat().st_size
+        assert answer["bytes"] == copy.stat().st_size
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert run(copy, "db", "check").exit_code == 0
         assert query(copy, "select * from runs") == query(path, "select * from runs")
         assert query(copy, "pragma auto_vacuum") == [(2,)]
         assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "quarterjack.db"]
 
-    def test_what_is_there_is_never_overwritten(self, tmp_path: Path):
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
+    def test_an_existing_file_is_not_overwritten(self, tmp_path: Path):
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
         copy.write_text("precious")
 
         result = run(path, "db", "backup", str(copy))
@@ -339,62 +284,64 @@ class TestBackup:
         assert (result.exit_code, copy.read_text()) == (1, "precious")
         assert "a backup is never overwritten" in result.output
 
-    def test_nor_what_appears_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
+    def test_a_file_created_during_the_backup_is_not_overwritten(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
         monkeypatch.setattr(backing_up, "failpoint", lambda place: copy.write_text("precious"))
 
         result = run(path, "db", "backup", str(copy))
 
         assert (result.exit_code, copy.read_text()) == (1, "precious")
-        assert "somebody else has just written it" in result.output
+        assert "another process has just written it" in result.output
 
-    def test_it_may_lie_where_no_file_has_two_names(
+    def test_a_file_system_without_hard_links_works(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        def refused(*_: object) -> None:
+        def refuse(*_: object) -> None:
             raise PermissionError(1, "Operation not permitted")
 
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
-        monkeypatch.setattr(os, "link", refused)
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
+        monkeypatch.setattr(os, "link", refuse)
 
         assert run(path, "db", "backup", str(copy)).exit_code == 0
         assert run(copy, "db", "check").exit_code == 0
         monkeypatch.setattr(backing_up, "failpoint", lambda place: copy.touch())
         copy.unlink()
         assert run(path, "db", "backup", str(copy)).exit_code == 1
-        assert copy.stat().st_size == 0, "what has appeared meanwhile stays"
+        assert copy.stat().st_size == 0, "the file that appeared stays"
 
-    def test_a_place_that_cannot_be_written_is_told(self, tmp_path: Path):
-        result = run(lived(tmp_path), "db", "backup", str(tmp_path / "none" / "copy.db"))
+    def test_an_unwritable_location_is_an_error(self, tmp_path: Path):
+        result = run(
+            populated_database(tmp_path), "db", "backup", str(tmp_path / "none" / "copy.db")
+        )
 
         assert result.exit_code == 1
-        assert "it cannot be written (No such file or directory); look at" in result.output
+        assert "cannot write (No such file or directory); check" in result.output
 
-    def test_a_copy_that_is_damaged_is_not_kept(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ):
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
-        whole = backing_up._copy
+    def test_a_damaged_copy_is_deleted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
+        copy_file = backing_up._copy_pages
 
-        def spoiling(path: Path, made: Path) -> None:
-            whole(path, made)
-            data = bytearray(made.read_bytes())
+        def copy_damaged(path: Path, copy: Path) -> None:
+            copy_file(path, copy)
+            data = bytearray(copy.read_bytes())
             data[8192:9000] = bytes(808)
-            made.write_bytes(data)
+            copy.write_bytes(data)
 
-        monkeypatch.setattr(backing_up, "_copy", spoiling)
+        monkeypatch.setattr(backing_up, "_copy_pages", copy_damaged)
         result = run(path, "db", "backup", str(copy))
 
         assert result.exit_code == 1
         assert list(tmp_path.glob("copy*")) == []
 
     @pytest.mark.fault("F9")
-    def test_killed_before_it_has_its_name_there_is_no_backup(self, tmp_path: Path):
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
+    def test_a_backup_that_is_killed_leaves_no_file_with_its_name(self, tmp_path: Path):
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
         arguments = ["db", "backup", str(copy), "--database", f"sqlite:///{path}"]
 
         killed = subprocess.run(
-            [sys.executable, "-m", "quarterjack.app", *arguments],
+            [sys.executable, "-m", "quarterjack", *arguments],
             env={**os.environ, "QUARTERJACK_CRASH_AT": "backup.written"},
             check=False,
             timeout=60,
@@ -403,43 +350,43 @@ class TestBackup:
         assert (killed.returncode, copy.exists()) == (-9, False)
         assert run(path, "db", "backup", str(copy)).exit_code == 0
 
-    def test_it_is_of_one_moment_though_others_write_meanwhile(
+    def test_a_backup_is_consistent_while_others_write(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        """SQLite would begin again whenever somebody writes, and never come to an end."""
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
-        meanwhile = Meanwhile(path)
-        monkeypatch.setattr(backing_up, "PAGES", meanwhile)
+        """SQLite restarts a backup whenever another connection writes, and would never finish."""
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
+        writer = ConcurrentWriter(path)
+        monkeypatch.setattr(backing_up, "PAGES", writer)
 
         result = run(path, "db", "backup", str(copy))
 
         assert result.exit_code == 0, result.output
         assert query(copy, "select count(*) from events where kind = 'x'") == [(0,)]
         written = query(path, "select count(*) from events where kind = 'x'")
-        assert written == [(meanwhile.written,)]
-        assert meanwhile.written > 5
+        assert written == [(writer.written,)]
+        assert writer.written > 5
 
     @pytest.mark.fault("F10")
-    def test_a_restored_one_goes_on_where_it_was_and_doubles_nothing(self, tmp_path: Path):
-        path, copy = lived(tmp_path), tmp_path / "copy.db"
+    def test_a_restored_backup_continues_without_duplicates(self, tmp_path: Path):
+        path, copy = populated_database(tmp_path), tmp_path / "copy.db"
         run(path, "db", "backup", str(copy))
         later = tmp_path / "later"
         later.mkdir()
         copy.rename(later / "quarterjack.db")
 
-        with asking("SQLite", later, "13:00") as ask:
-            ask.rescue()
-            ask.plan()
-            claims = ask.claim()
-            ask.settle(*((claim.run, ask.outcome()) for claim in claims))
-            assert self.slots(ask) == [at("09:00"), at("10:00"), at("11:00"), at("13:00")]
-            assert ask.plan().added == 0
+        with open_client("SQLite", later, "13:00") as client:
+            client.rescue()
+            client.plan()
+            claims = client.claim()
+            client.settle(*((claim.run, client.outcome()) for claim in claims))
+            assert self.slots(client) == [at("09:00"), at("10:00"), at("11:00"), at("13:00")]
+            assert client.plan().added == 0
         assert run(later / "quarterjack.db", "db", "check").exit_code == 0
 
-    def slots(self, ask: Asking) -> list[int]:
-        """Of the hourly one, which is caught up once."""
-        reads = Reader(ask.url)
+    def slots(self, client: StoreClient) -> list[int]:
+        """The slots of the runs of the hourly schedule."""
+        reader = Reader(client.url, KINDS)
         try:
-            return sorted(found.run.slot for found in reads.runs("hourly"))
+            return sorted(found.run.slot for found in reader.runs("hourly"))
         finally:
-            reads.close()
+            reader.close()

@@ -1,4 +1,4 @@
-"""`db upgrade`, `check`, `prune` and `backup` on PostgreSQL, while others are at work."""
+"""`db upgrade`, `check`, `prune` and `backup` on PostgreSQL, with concurrent connections."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ import asyncpg
 import pytest
 from click.testing import CliRunner, Result
 
-from cli.test_database import MEDDLING, live
-from harness.rules.world import at
+from harness.cli.databases import CORRUPTIONS, populate
+from harness.rules.values import at
 from harness.store.server import server
-from harness.store.stores import Asking, asking_of, postgres_at
-from quarterjack.app import SystemRuntime
+from harness.store.stores import StoreClient, client_of, postgres_at
 from quarterjack.cli import commands
+from quarterjack.cli.runtime import Runtime
 from quarterjack.clock import SystemClock
+from quarterjack.store.address import address_of
 from quarterjack.store.maintenance import backup as backing_up
 from quarterjack.store.maintenance.check import CHECKS
-from quarterjack.store.migrations import migrations
+from quarterjack.store.migrations import load_migrations
 from quarterjack.store.postgres import schema as postgres_schema
 from quarterjack.store.postgres.backup import environment
-from quarterjack.store.postgres.connection import address_of
 from quarterjack.times.instants import DAY
 
-NEWEST = migrations("postgres")[-1].number
+NEWEST = load_migrations("postgres")[-1].number
 
 
 @pytest.fixture
@@ -43,14 +43,14 @@ def url() -> str:
     return f"{server().url}?schema=s{uuid4().hex[:12]}"
 
 
-def lived(url: str, runs: int = 3, now: int = at("08:00")) -> str:
-    with asking_of(partial(postgres_at, url), now) as ask:
-        live(ask, runs)
+def populated(url: str, runs: int = 3, now: int = at("08:00")) -> str:
+    with client_of(partial(postgres_at, url), now) as client:
+        populate(client, runs)
     return url
 
 
 def run(url: str, *arguments: str) -> Result:
-    return CliRunner().invoke(commands, [*arguments, "--database", url], obj=SystemRuntime())
+    return CliRunner().invoke(commands, [*arguments, "--database", url], obj=Runtime())
 
 
 def as_json(url: str, *arguments: str, code: int = 0) -> Any:
@@ -60,9 +60,9 @@ def as_json(url: str, *arguments: str, code: int = 0) -> Any:
 
 
 def query(url: str, *statements: str) -> list[tuple[Any, ...]]:
-    """As somebody with a database browser."""
+    """The rows of the last statement, on a connection of its own."""
 
-    async def caller() -> list[tuple[Any, ...]]:
+    async def fetch() -> list[tuple[Any, ...]]:
         address = address_of(url)
         connection = await asyncpg.connect(address.url)
         try:
@@ -73,7 +73,7 @@ def query(url: str, *statements: str) -> list[tuple[Any, ...]]:
         finally:
             await connection.close()
 
-    return asyncio.run(caller())
+    return asyncio.run(fetch())
 
 
 def everything(url: str) -> dict[str, list[tuple[Any, ...]]]:
@@ -84,45 +84,45 @@ def everything(url: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 class TestUpgrade:
-    def test_it_makes_the_tables_and_tells_from_which_schema_to_which(self, url: str):
-        place = str(address_of(url))
+    def test_it_creates_the_tables_and_prints_both_schema_versions(self, url: str):
+        location = str(address_of(url))
 
         first, second = run(url, "db", "upgrade"), run(url, "db", "upgrade")
 
-        assert first.output == f"{place} had no tables of ours, and is at schema {NEWEST} now\n"
-        assert second.output == f"{place} is at schema {NEWEST}: nothing to do\n"
-        assert run(url, "list").output == "there are no schedules\n"
-        told = {"database": place, "schema_before": NEWEST, "schema": NEWEST}
-        assert as_json(url, "db", "upgrade") == told
+        assert first.output == f"{location}: created schema {NEWEST}\n"
+        assert second.output == f"{location}: schema {NEWEST} is up to date\n"
+        assert run(url, "list").output == "no schedules\n"
+        answer = {"database": location, "schema_before": NEWEST, "schema": NEWEST}
+        assert as_json(url, "db", "upgrade") == answer
 
-    def test_an_older_one_is_brought_up_to_date(self, url: str, later: Callable[[str], None]):
-        lived(url)
-        later("alter table schedules add column more text")
+    def test_an_older_schema_is_upgraded(self, url: str, add_migration: Callable[[str], None]):
+        populated(url)
+        add_migration("alter table schedules add column more text")
         assert "run `quarterjack db upgrade`" in run(url, "list").output
 
-        told = run(url, "db", "upgrade")
+        answer = run(url, "db", "upgrade")
 
-        assert f"was at schema {NEWEST}, and is at {NEWEST + 1} now\n" in told.output
+        assert f"upgraded schema {NEWEST} to {NEWEST + 1}\n" in answer.output
         assert query(url, "select count(*) from schedules where more is null") == [(2,)]
 
-    def test_a_newer_one_is_refused(self, url: str):
-        lived(url)
+    def test_a_newer_schema_is_refused(self, url: str):
+        populated(url)
         query(url, "insert into migrations values (99, 'later', 'x', now())")
 
         result = run(url, "db", "upgrade")
 
         assert (result.exit_code, "it is at schema 99" in result.output) == (1, True)
 
-    def test_it_does_not_make_everybody_wait_behind_a_stranger(
-        self, url: str, later: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    def test_it_gives_up_on_a_lock_instead_of_blocking_others(
+        self, url: str, add_migration: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
     ):
-        lived(url)
-        later("alter table schedules add column more text")
+        populated(url)
+        add_migration("alter table schedules add column more text")
         monkeypatch.setattr(postgres_schema, "LOCK_SECONDS", 0.2)
 
-        async def beside(stranger: str) -> Result:
+        async def beside(other: str) -> Result:
             connection = await asyncpg.connect(server().url)
-            await connection.execute(f"begin; select 1 from {stranger}.schedules")
+            await connection.execute(f"begin; select 1 from {other}.schedules")
             upgrading = asyncio.create_task(asyncio.to_thread(run, url, "db", "upgrade"))
             await asyncio.wait([upgrading], timeout=20)
             await connection.close()
@@ -131,63 +131,64 @@ class TestUpgrade:
         result = asyncio.run(beside(address_of(url).schema))
 
         assert result.exit_code == 1
-        assert "another transaction holds a lock for too long" in result.output
+        assert "lock timeout: another transaction holds the lock" in result.output
         assert run(url, "db", "upgrade").exit_code == 0
 
-    def test_nobody_there_is_told_without_secrets(self):
+    def test_an_unreachable_server_is_reported_without_the_password(self):
         result = run("postgresql://ada:s3cret@127.0.0.1:1/app", "db", "upgrade")
 
         assert (result.exit_code, "s3cret" in result.output) == (1, False)
-        assert "postgresql://127.0.0.1:1/app: the connection is lost" in result.output
+        assert "postgresql://127.0.0.1:1/app: connection lost" in result.output
 
 
 class TestCheck:
-    def test_a_database_that_has_lived_is_sound(self, url: str):
-        lived(url)
+    def test_a_consistent_database_passes_and_is_not_changed(self, url: str):
+        populated(url)
         before = everything(url)
 
         result = run(url, "db", "check")
 
-        said = f"{address_of(url)} is sound: {len(CHECKS)} questions found nothing\n"
-        assert (result.exit_code, result.output) == (0, said)
+        expected = f"{address_of(url)}: {len(CHECKS)} checks passed\n"
+        assert (result.exit_code, result.output) == (0, expected)
         assert as_json(url, "db", "check")["faults"] == []
-        assert everything(url) == before, "it only reads"
+        assert everything(url) == before, "read-only"
 
-    @pytest.mark.parametrize("check", MEDDLING)
-    def test_what_is_wrong_is_told(self, url: str, check: str):
-        lived(url)
-        meddling = MEDDLING[check].replace("'', '', 0)", "'', '', false)").replace("x'00'", "''")
+    @pytest.mark.parametrize("check", CORRUPTIONS)
+    def test_a_corruption_fails_its_check(self, url: str, check: str):
+        populated(url)
+        meddling = CORRUPTIONS[check].replace("'', '', 0)", "'', '', false)").replace("x'00'", "''")
         query(url, *meddling.split("; "))
 
-        told = as_json(url, "db", "check", code=1)
+        answer = as_json(url, "db", "check", code=1)
 
-        found = {fault["check"]: fault for fault in told["faults"]}
-        assert (told["sound"], check in found) == (False, True)
-        said = f"  wrong   {CHECKS[check]} {found[check]['found'][0]}"
-        assert said in run(url, "db", "check").output
+        found = {fault["check"]: fault for fault in answer["faults"]}
+        assert (answer["sound"], check in found) == (False, True)
+        expected = f"  failed   {CHECKS[check]}: {found[check]['found'][0]}"
+        assert expected in run(url, "db", "check").output
 
-    def test_none_is_made_by_looking(self, url: str):
+    def test_checking_creates_no_schema(self, url: str):
         result = run(url, "db", "check")
 
-        assert (result.exit_code, "nothing of ours is there" in result.output) == (1, True)
+        assert (result.exit_code, "no Quarterjack schema in this database" in result.output) == (
+            1,
+            True,
+        )
 
 
 class TestPrune:
-    def test_what_is_past_its_retention_goes_by_the_clock_of_the_database(self, url: str):
-        lived(url, runs=60, now=SystemClock().now() - 100 * DAY)
+    def test_rows_expire_by_the_clock_of_the_database(self, url: str):
+        populated(url, runs=60, now=SystemClock().now() - 100 * DAY)
 
-        told = as_json(url, "db", "prune")
+        answer = as_json(url, "db", "prune")
 
         assert query(url, "select number from runs where schedule_id = 1") == [(59,)]
-        assert (told["rows"] > 59 + 60, told["bytes"]) == (True, None)
+        assert (answer["rows"] > 59 + 60, answer["bytes"]) == (True, None)
         assert run(url, "db", "check").exit_code == 0
-        said = "0 rows forgotten; the vacuum of PostgreSQL lets new rows have their space\n"
-        assert run(url, "db", "prune").output == said
+        expected = "pruned 0 rows; autovacuum makes their space reusable\n"
+        assert run(url, "db", "prune").output == expected
 
-    def test_nothing_is_forgotten_while_nobody_knows_for_how_long_to_keep_it(
-        self, url: str, tmp_path: Path
-    ):
-        lived(url, runs=5, now=SystemClock().now() - 100 * DAY)
+    def test_nothing_is_deleted_while_the_retention_is_unknown(self, url: str, tmp_path: Path):
+        populated(url, runs=5, now=SystemClock().now() - 100 * DAY)
         query(url, "delete from metadata where name = 'service_settings'")
 
         result = run(url, "db", "prune")
@@ -202,12 +203,12 @@ class TestPrune:
 
 @pytest.fixture
 def dumper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL's programs are installed."""
+    """Puts the real pg_dump into PATH."""
     monkeypatch.setenv("PATH", f"{server().program('pg_dump').parent}:{os.environ['PATH']}")
 
 
 def replace_dumper(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Another program comes first; it may call the real one."""
+    """Put a script named pg_dump first in PATH; it may call the real one as $real."""
     (folder / "bin").mkdir()
     program = folder / "bin" / "pg_dump"
     program.write_text(f"#!/bin/sh\nreal={server().program('pg_dump')}\n{script}\n")
@@ -216,7 +217,7 @@ def replace_dumper(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -
 
 
 def restored(backup: Path, url: str) -> str:
-    """The address of a new database with nothing but the backup in it."""
+    """The address of a new database that holds only the backup."""
     name = f"r{uuid4().hex[:12]}"
     query(url, f"create database {name}")
     place, schema = address_of(url)
@@ -229,64 +230,64 @@ def restored(backup: Path, url: str) -> str:
 
 @pytest.mark.usefixtures("dumper")
 class TestBackup:
-    def test_it_holds_all_of_our_schema_and_is_for_its_user_alone(self, url: str, tmp_path: Path):
-        lived(url)
-        query(url, "create schema if not exists theirs", "create table if not exists theirs.t ()")
+    def test_a_backup_holds_the_whole_schema_and_is_readable_only_by_its_user(
+        self, url: str, tmp_path: Path
+    ):
+        populated(url)
+        query(url, "create schema if not exists other", "create table if not exists other.t ()")
         backup = tmp_path / "copy.dump"
 
-        told = as_json(url, "db", "backup", str(backup))
+        answer = as_json(url, "db", "backup", str(backup))
 
-        assert told["bytes"] == backup.stat().st_size
+        assert answer["bytes"] == backup.stat().st_size
         assert stat.S_IMODE(backup.stat().st_mode) == 0o600
         assert [each.name for each in tmp_path.iterdir()] == ["copy.dump"]
         copy = restored(backup, url)
         assert everything(copy) == everything(url)
-        assert query(copy, "select 1 from pg_namespace where nspname = 'theirs'") == []
+        assert query(copy, "select 1 from pg_namespace where nspname = 'other'") == []
         assert run(copy, "db", "check").exit_code == 0
-        assert "nothing to do" in run(copy, "db", "upgrade").output
+        assert "is up to date" in run(copy, "db", "upgrade").output
 
     @pytest.mark.fault("F10")
-    def test_a_restored_one_goes_on_where_it_was_and_doubles_nothing(
-        self, url: str, tmp_path: Path
-    ):
-        lived(url)
+    def test_a_restored_backup_continues_without_duplicates(self, url: str, tmp_path: Path):
+        populated(url)
         backup = tmp_path / "copy.dump"
-        said = f"{address_of(url)} is backed up to {backup}, "
-        assert run(url, "db", "backup", str(backup)).output.startswith(said)
+        expected = f"backed up {address_of(url)} to {backup} ("
+        assert run(url, "db", "backup", str(backup)).output.startswith(expected)
         copy = restored(backup, url)
 
-        with asking_of(partial(postgres_at, copy), at("13:00")) as ask:
-            ask.rescue()
-            ask.plan()
-            ask.settle(*((claim.run, ask.outcome()) for claim in ask.claim()))
-            assert slots(ask) == [at("09:00"), at("10:00"), at("11:00"), at("13:00")]
-            assert ask.plan().added == 0
-            assert ask.add("another", every="1h") == 3
+        with client_of(partial(postgres_at, copy), at("13:00")) as client:
+            client.rescue()
+            client.plan()
+            client.settle(*((claim.run, client.outcome()) for claim in client.claim()))
+            assert slots(client) == [at("09:00"), at("10:00"), at("11:00"), at("13:00")]
+            assert client.plan().added == 0
+            assert client.add("another", every="1h") == 3
         assert run(copy, "db", "check").exit_code == 0
 
-    def test_what_is_there_is_never_overwritten(
+    def test_an_existing_file_is_not_overwritten(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        lived(url)
+        populated(url)
         backup = tmp_path / "copy.dump"
         backup.write_text("precious")
-        told = run(url, "db", "backup", str(backup))
-        assert (told.exit_code, backup.read_text()) == (1, "precious")
+        answer = run(url, "db", "backup", str(backup))
+        assert (answer.exit_code, backup.read_text()) == (1, "precious")
 
         backup.unlink()
         monkeypatch.setattr(backing_up, "failpoint", lambda place: backup.write_text("precious"))
-        told = run(url, "db", "backup", str(backup))
-        assert (told.exit_code, backup.read_text()) == (1, "precious")
+        answer = run(url, "db", "backup", str(backup))
+        assert (answer.exit_code, backup.read_text()) == (1, "precious")
 
     @pytest.mark.fault("F9")
-    @pytest.mark.parametrize("dies", ["ours", "theirs"])
-    def test_killed_it_leaves_no_backup_but_a_new_file_at_most(
+    @pytest.mark.parametrize("dies", ["this program", "other"])
+    def test_a_backup_that_is_killed_leaves_at_most_a_new_file(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: str
     ):
-        lived(url)
+        populated(url)
         backup = tmp_path / "copy.dump"
         environ = dict(os.environ)
-        if dies == "ours":
+        if dies == "this program":
             environ["QUARTERJACK_CRASH_AT"] = "backup.written"
         else:
             script = '[ "$1" = --version ] && exec "$real" "$@"; echo half; kill -9 $$'
@@ -295,75 +296,75 @@ class TestBackup:
         arguments = ["db", "backup", str(backup), "--database", url]
 
         ended = subprocess.run(
-            [sys.executable, "-m", "quarterjack.app", *arguments],
+            [sys.executable, "-m", "quarterjack", *arguments],
             env=environ,
             capture_output=True,
             check=False,
             timeout=60,
         )
 
-        assert ended.returncode == (-9 if dies == "ours" else 1), ended.stderr
+        assert ended.returncode == (-9 if dies == "this program" else 1), ended.stderr
         left = [each.name for each in tmp_path.glob("copy*")]
-        assert [name.endswith(".new") for name in left] == [True] * (dies == "ours")
+        assert [name.endswith(".new") for name in left] == [True] * (dies == "this program")
 
     @pytest.mark.threat("T33")
-    def test_a_password_is_not_among_the_arguments_that_everybody_can_read(
+    def test_the_password_is_not_in_the_process_list(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        lived(url)
-        signing_in = guarded(url, "s3c:r@t?")
+        populated(url)
+        with_password = with_password_role(url, "s3c:r@t?")
         seen = tmp_path / "seen"
         replace_dumper(tmp_path, monkeypatch, f'cat /proc/$$/cmdline >> {seen}; exec "$real" "$@"')
 
-        told = run(signing_in, "db", "backup", str(tmp_path / "copy.dump"))
+        answer = run(with_password, "db", "backup", str(tmp_path / "copy.dump"))
 
-        assert told.exit_code == 0, told.output
+        assert answer.exit_code == 0, answer.output
         assert b"--format=custom" in seen.read_bytes()
         assert b"s3c" not in seen.read_bytes()
-        assert "s3c" not in told.output
-        wrong = run(signing_in.replace("s3c", "bad"), "db", "backup", str(tmp_path / "no.dump"))
-        assert (wrong.exit_code, "it does not let us in" in wrong.output) == (1, True)
+        assert "s3c" not in answer.output
+        wrong = run(with_password.replace("s3c", "bad"), "db", "backup", str(tmp_path / "no.dump"))
+        assert (wrong.exit_code, "authentication failed" in wrong.output) == (1, True)
 
-    def test_without_the_program_it_is_said_what_to_install(
+    def test_a_missing_pg_dump_is_an_error_that_says_what_to_install(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        lived(url)
+        populated(url)
         monkeypatch.setenv("PATH", str(tmp_path))
 
-        told = run(url, "db", "backup", str(tmp_path / "copy.dump"))
+        answer = run(url, "db", "backup", str(tmp_path / "copy.dump"))
 
-        assert told.exit_code == 1
-        assert "there is no pg_dump here; install the client programs of Postg" in told.output
+        assert answer.exit_code == 1
+        assert "pg_dump not found; install the client programs of Postg" in answer.output
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_program_that_is_older_than_the_server_is_refused(
+    def test_a_pg_dump_older_than_the_server_is_refused(
         self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        lived(url)
+        populated(url)
         replace_dumper(tmp_path, monkeypatch, "echo 'pg_dump (PostgreSQL) 13.9'")
 
-        told = run(url, "db", "backup", str(tmp_path / "copy.dump"))
+        answer = run(url, "db", "backup", str(tmp_path / "copy.dump"))
 
-        assert told.exit_code == 1
-        assert "is too old for PostgreSQL" in told.output
+        assert answer.exit_code == 1
+        assert "is too old for PostgreSQL" in answer.output
         assert list(tmp_path.glob("copy*")) == []
 
-    def test_where_nothing_of_ours_is_there_is_no_backup(self, url: str, tmp_path: Path):
-        told = run(url, "db", "backup", str(tmp_path / "copy.dump"))
+    def test_a_database_without_our_schema_has_no_backup(self, url: str, tmp_path: Path):
+        answer = run(url, "db", "backup", str(tmp_path / "copy.dump"))
 
-        assert (told.exit_code, "no matching schemas were found" in told.output) == (1, True)
+        assert (answer.exit_code, "no matching schemas were found" in answer.output) == (1, True)
         assert list(tmp_path.iterdir()) == []
 
 
-def slots(ask: Asking) -> list[int]:
-    return sorted(found.run.slot for found in ask.reads.runs("hourly"))
+def slots(client: StoreClient) -> list[int]:
+    return sorted(found.run.slot for found in client.reads.runs("hourly"))
 
 
-def guarded(url: str, password: str) -> str:
-    """The address for a user who must say a password."""
+def with_password_role(url: str, password: str) -> str:
+    """The address of a new user who needs a password."""
     role = f"guarded_{uuid4().hex[:8]}"
-    made = f"create role {role} superuser login password '{password}'"
-    ((file,),) = query(url, made, "select current_setting('hba_file')")
+    create_role = f"create role {role} superuser login password '{password}'"
+    ((file,),) = query(url, create_role, "select current_setting('hba_file')")
     rules = Path(file)
     rules.write_text(f"host all {role} 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
     query(url, "select pg_reload_conf()")
@@ -375,13 +376,13 @@ def guarded(url: str, password: str) -> str:
             break
         time.sleep(0.01)
     else:
-        raise AssertionError("a password is not asked for")
+        raise AssertionError("the server does not require the password")
     return url.replace("//app@", f"//{role}:{quote(password)}@")
 
 
-class TestTheEnvironmentOfTheDump:
+class TestEnvironmentOfPgDump:
     @pytest.mark.parametrize(
-        ("url", "said"),
+        ("url", "expected"),
         [
             ("postgresql://db/app", {"PGHOST": "db", "PGDATABASE": "app"}),
             (
@@ -415,15 +416,17 @@ class TestTheEnvironmentOfTheDump:
             ),
         ],
     )
-    def test_it_says_what_the_address_says(self, url: str, said: dict[str, str]):
+    def test_the_environment_has_every_part_of_the_address(
+        self, url: str, expected: dict[str, str]
+    ):
         always = {"PGCONNECT_TIMEOUT": "5", "PGAPPNAME": "quarterjack backup"}
 
-        assert environment(address_of(url)) == said | always
+        assert environment(address_of(url)) == expected | always
 
 
-def test_without_its_driver_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_a_missing_driver_is_an_error_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("quarterjack.store.address.find_spec", lambda name: None)
 
     for arguments in (["list"], ["db", "check"], ["db", "upgrade"], ["db", "prune"]):
-        told = run("postgresql://db/app", *arguments)
-        assert (told.exit_code, "install quarterjack[postgres]" in told.output) == (1, True)
+        answer = run("postgresql://db/app", *arguments)
+        assert (answer.exit_code, "install quarterjack[postgres]" in answer.output) == (1, True)

@@ -1,5 +1,5 @@
-"""What a start catches up and what it keeps, in a real service that is killed and started again.
-Its limits are those of a plain `up`, whose file says nothing of them."""
+"""What a service catches up and keeps after it was killed and started again, with the default
+limits of `up`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from typing import Any
 
 import pytest
 
-from harness.cli.desk import Desk
-from harness.crash.kills import House, wait_for
-from quarterjack.app import SystemRuntime
+from harness.cli.command_line import CommandLine
+from harness.crash.kills import RealService, wait_for
+from quarterjack.cli.runtime import Runtime
 from quarterjack.times.instants import HOUR, MILLISECOND, SECOND, to_text
 
 pytestmark = pytest.mark.unmeasured
 
-BEFORE_THE_FIRST = 1200 * MILLISECOND
-"""How long after they are added the first of the schedules comes due: until then the service is
-killed."""
+FIRST_DUE_AFTER = 1200 * MILLISECOND
+"""The service is killed between adding the schedules and this."""
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[House]:
-    service = House(tmp_path)
+def service(tmp_path: Path) -> Iterator[RealService]:
+    service = RealService(tmp_path)
     service.declare({})
     yield service
     service.end()
@@ -38,40 +37,40 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait(10)
 
 
-def come_due_while_it_is_down(
-    service: House, schedules: Callable[[int], list[dict[str, Any]]], lasting: int
+def come_due_during_an_outage(
+    service: RealService, schedules: Callable[[int], list[dict[str, Any]]], lasting: int
 ) -> int:
-    """Schedules are added to a service that is killed before the first of them comes due, and is
-    down until all that is named by `lasting` is overdue; when the first came due."""
+    """Adds schedules to a service that is killed before the first of them comes due, and waits for
+    so long after that. Returns when the first came due."""
     process = service.up()
-    first = SystemRuntime().now() + BEFORE_THE_FIRST
+    first = Runtime().now() + FIRST_DUE_AFTER
     add(service, schedules(first))
     kill(process)
     assert service.query("select count(*) from runs") == [(0,)], "it was killed before that"
-    wait_for(lambda: SystemRuntime().now() > first + lasting, 20, "all of them are overdue")
+    wait_for(lambda: Runtime().now() > first + lasting, 20, "all of them are overdue")
     return first
 
 
-def add(service: House, schedules: list[dict[str, Any]]) -> None:
+def add(service: RealService, schedules: list[dict[str, Any]]) -> None:
     lines = "\n".join(json.dumps(each) for each in schedules)
-    Desk(service.folder).said("add", "--from", "-", given=lines)
+    CommandLine(service.folder).output("add", "--from", "-", stdin=lines)
 
 
-def show(service: House, which: str) -> Any:
-    return Desk(service.folder).json("show", which)
+def show(service: RealService, which: str) -> Any:
+    return CommandLine(service.folder).json("show", which)
 
 
-def runs(service: House, fields: str, grouped: str = "") -> list[tuple[Any, ...]]:
+def runs(service: RealService, fields: str, grouped: str = "") -> list[tuple[Any, ...]]:
     tables = "runs join schedules on id = schedule_id"
     return service.query(f"select {fields} from {tables} {grouped} order by 1, 2")
 
 
-def succeeded(service: House) -> int:
+def succeeded(service: RealService) -> int:
     ((count,),) = service.query("select count(*) from runs where state = 'succeeded'")
     return int(count)
 
 
-def slots_not_run(service: House) -> list[tuple[Any, ...]]:
+def slots_not_run(service: RealService) -> list[tuple[Any, ...]]:
     return service.query(
         "select key, sum(count), reason from slots_not_run join schedules on id = schedule_id"
         " group by key, reason order by key, reason"
@@ -79,7 +78,9 @@ def slots_not_run(service: House) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.mission("E6", "E8")
-def test_of_eight_agents_that_came_due_while_it_was_down_five_run_5_seconds_apart(service: House):
+def test_of_eight_agent_schedules_missed_in_an_outage_five_run_5_seconds_apart(
+    service: RealService,
+):
     def agents(first: int) -> list[dict[str, Any]]:
         return [
             {"key": f"agent {n}", "preset": "agent", "every": "1h", "command": service.work(0)}
@@ -87,16 +88,16 @@ def test_of_eight_agents_that_came_due_while_it_was_down_five_run_5_seconds_apar
             for n in range(8, 0, -1)
         ]
 
-    first = come_due_while_it_is_down(service, agents, 80 * MILLISECOND)
+    first = come_due_during_an_outage(service, agents, 80 * MILLISECOND)
     process = service.up()
-    wait_for(lambda: succeeded(service) == 2, 30, "the second has run")
+    wait_for(lambda: succeeded(service) == 2, 30, "the second has succeeded")
 
     planned = runs(service, "ready_at, key")
     assert [key for _, key in planned] == [f"agent {n}" for n in range(1, 6)], "oldest first"
     assert [after - before for (before, _), (after, _) in pairwise(planned)] == [5 * SECOND] * 4
     started = {line.key: line.wall for line in service.lines() if line.what == "start"}
     assert started.keys() == {"agent 1", "agent 2"}
-    assert all(started[key] >= ready for ready, key in planned[:2]), "none before its turn"
+    assert all(started[key] >= ready for ready, key in planned[:2]), "none before its ready_at"
     assert slots_not_run(service) == [(f"agent {n}", 1, "outage_limit") for n in (6, 7, 8)]
     following = dict(service.query("select key, next_slot from schedules"))
     assert following == {f"agent {n}": first + n * 10 * MILLISECOND + HOUR for n in range(1, 9)}
@@ -107,11 +108,11 @@ def test_of_eight_agents_that_came_due_while_it_was_down_five_run_5_seconds_apar
     kill(process)
     service.up()
 
-    assert runs(service, "ready_at, key") == planned, "and so it stays when it is started again"
+    assert runs(service, "ready_at, key") == planned, "another start changes nothing"
 
 
 @pytest.mark.mission("E6", "E8", "D12")
-def test_of_eight_one_shots_of_agents_that_came_due_while_it_was_down_none_is_lost(service: House):
+def test_of_eight_agent_one_shots_missed_in_an_outage_none_is_lost(service: RealService):
     def one_shots(first: int) -> list[dict[str, Any]]:
         return [
             {"key": f"agent {n}", "preset": "agent", "command": service.work(0)}
@@ -119,31 +120,33 @@ def test_of_eight_one_shots_of_agents_that_came_due_while_it_was_down_none_is_lo
             for n in range(8, 0, -1)
         ]
 
-    come_due_while_it_is_down(service, one_shots, 80 * MILLISECOND)
+    come_due_during_an_outage(service, one_shots, 80 * MILLISECOND)
     process = service.up()
-    wait_for(lambda: succeeded(service) == 1, 20, "the first has run")
+    wait_for(lambda: succeeded(service) == 1, 20, "the first has succeeded")
     planned = runs(service, "ready_at, key")
     kill(process)
     service.up()
 
     assert [key for _, key in planned] == [f"agent {n}" for n in range(1, 9)], "oldest first"
     assert [after - before for (before, _), (after, _) in pairwise(planned)] == [5 * SECOND] * 7
-    assert runs(service, "ready_at, key") == planned, "those that wait keep their turn"
+    assert runs(service, "ready_at, key") == planned, "queued runs keep their ready_at"
     assert slots_not_run(service) == []
 
 
 @pytest.mark.mission("E6", "E7", "E8")
-def test_an_agent_with_ten_errors_is_paused_and_a_start_does_not_dispatch_it(service: House):
+def test_an_agent_schedule_with_ten_errors_is_paused_and_not_dispatched_at_a_start(
+    service: RealService,
+):
     process = service.up()
     failing = ["sh", "-c", "exit 3"]
     add(service, [{"key": "failing", "preset": "agent", "every": "100ms", "command": failing}])
-    wait_for(lambda: show(service, "failing")["status"] == "paused", 30, "it pauses itself")
+    wait_for(lambda: show(service, "failing")["status"] == "paused", 30, "it is paused")
     before = show(service, "failing")
     kill(process)
-    add(service, [{"key": "once", "at": to_text(SystemRuntime().now()), "command": ["true"]}])
+    add(service, [{"key": "once", "at": to_text(Runtime().now()), "command": ["true"]}])
 
     service.up()
-    wait_for(lambda: succeeded(service) == 1, 20, "what came due later has run")
+    wait_for(lambda: succeeded(service) == 1, 20, "the later schedule has succeeded")
 
     assert show(service, "failing") == before, "nothing was planned, and nothing ran"
     assert (before["status_reason"], before["paused_by"]) == ("consecutive_errors", "quarterjack")
@@ -155,8 +158,8 @@ def test_an_agent_with_ten_errors_is_paused_and_a_start_does_not_dispatch_it(ser
 
 @pytest.mark.mission("D7", "E6")
 @pytest.mark.fault("F1", "F2")
-def test_each_policy_of_catch_up_decides_once_about_what_came_due_however_often_it_is_started(
-    service: House,
+def test_each_catch_up_policy_decides_once_however_often_the_service_is_restarted(
+    service: RealService,
 ):
     policies = {
         "skip": {"catch_up": "skip"},
@@ -176,12 +179,12 @@ def test_each_policy_of_catch_up_decides_once_about_what_came_due_however_often_
             for key, policy in policies.items()
         ]
 
-    first = come_due_while_it_is_down(service, four_slots, 600 * MILLISECOND)
-    for place in ("plan_due.committing:1", "plan_due.committed:1"):
-        assert service.start(place).wait(30) == -signal.SIGKILL, service.log()[-2000:]
+    first = come_due_during_an_outage(service, four_slots, 600 * MILLISECOND)
+    for failpoint in ("plan_due.committing:1", "plan_due.committed:1"):
+        assert service.start(failpoint).wait(30) == -signal.SIGKILL, service.log()[-2000:]
     for _ in range(2):
         process = service.up()
-        wait_for(service.has_caught_up, 30, "what is to run has run")
+        wait_for(service.has_caught_up, 30, "it has caught up")
         kill(process)
 
     ran = [(key, (slot - first) // MILLISECOND) for key, slot in runs(service, "key, slot")]
@@ -200,17 +203,17 @@ def test_each_policy_of_catch_up_decides_once_about_what_came_due_however_often_
 
 
 @pytest.mark.mission("D7", "E6")
-def test_what_is_edited_while_it_is_down_was_missed_all_the_same(service: House):
-    """An edit first decides about what came due under the old definition."""
+def test_a_schedule_edited_during_an_outage_has_still_missed_its_slots(service: RealService):
+    """An edit first plans what came due under the old definition."""
 
     def schedules(first: int) -> list[dict[str, Any]]:
         when = {"every": "1h", "start_at": to_text(first), "command": service.work(0)}
         agents = [{"key": f"agent {n}", "preset": "agent", **when} for n in range(1, 9)]
         return [*agents, {"key": "skip", "catch_up": "skip", **when}]
 
-    come_due_while_it_is_down(service, schedules, 0)
+    come_due_during_an_outage(service, schedules, 0)
     for which in ("skip", *(f"agent {n}" for n in range(1, 9))):
-        Desk(service.folder).said("edit", which, "--name", "edited")
+        CommandLine(service.folder).output("edit", which, "--name", "edited")
     service.up()
 
     planned = runs(service, "ready_at, key")
@@ -223,17 +226,17 @@ def test_what_is_edited_while_it_is_down_was_missed_all_the_same(service: House)
 
 
 @pytest.mark.mission("D7")
-def test_skip_goes_on_with_the_first_slot_after_the_start(service: House):
+def test_skip_continues_with_the_first_slot_after_the_start(service: RealService):
     interval = 200 * MILLISECOND
 
     def endless(first: int) -> list[dict[str, Any]]:
         when = {"every": "200ms", "start_at": to_text(first)}
         return [{"key": "skip", "catch_up": "skip", "command": service.work(0), **when}]
 
-    first = come_due_while_it_is_down(service, endless, 500 * MILLISECOND)
+    first = come_due_during_an_outage(service, endless, 500 * MILLISECOND)
     process = service.up()
     ((outage,),) = service.query("select outage from planner_state")
-    wait_for(lambda: succeeded(service) >= 2, 30, "it goes on")
+    wait_for(lambda: succeeded(service) >= 2, 30, "it continues")
     service.stop(process)
 
     _, ended_at, *_ = json.loads(outage)
@@ -247,8 +250,8 @@ def test_skip_goes_on_with_the_first_slot_after_the_start(service: House):
 
 
 @pytest.mark.mission("P6", "P7", "P9")
-def test_what_becomes_of_workflows_is_counted_over_a_crash(service: House):
-    """One fails for the third time at that moment: an attempt that is lost is no failure."""
+def test_the_counters_of_workflows_survive_a_crash(service: RealService):
+    """It happens during a third attempt: a lost attempt does not count as a failure."""
     process = service.up()
     notes = service.folder / "notes"
     note = f'echo "$QUARTERJACK_RUN_ID $QUARTERJACK_REPEAT" >> {notes}; '
@@ -270,28 +273,28 @@ def test_what_becomes_of_workflows_is_counted_over_a_crash(service: House):
     kill(process)
     service.up()
 
-    def shown() -> list[dict[str, Any]]:
+    def schedules() -> list[dict[str, Any]]:
         return [show(service, key) for key in workflows]
 
-    wait_for(lambda: "active" not in {each["status"] for each in shown()}, 40, "all have ended")
+    wait_for(lambda: "active" not in {each["status"] for each in schedules()}, 40, "all have ended")
 
     names = ("status", "run_count", "current_repeat", "error_count", "current_retry", "last_error")
-    succeeds, third_time, fails, at_once = [[each[name] for name in names] for each in shown()]
+    succeeds, third_time, fails, at_once = [[each[name] for name in names] for each in schedules()]
     failures = dict(runs(service, "key, sum(failures)", "group by key"))
     assert succeeds == ["done", 3, 3, 0, 0, ""]
     assert third_time[:3] == ["done", 2, 2]
     assert third_time[3:5] == [failures["succeeds at the third attempt"], 0], "retries are reset"
     assert fails == ["dead", 0, 0, 4, 4, "exit code 3"], "three retries are four attempts"
     assert at_once == ["dead", 0, 0, 1, 1, "exit code 3"]
-    assert [each["planned_count"] for each in shown()] == [3, 2, 1, 1]
+    assert [each["planned_count"] for each in schedules()] == [3, 2, 1, 1]
     repeats = dict(line.split() for line in notes.read_text().splitlines())
     assert repeats == {"2-0": "0", "2-1": "1"}
     waited = zip(backoffs(service, schedule_id=3), [100, 200, 400], strict=True)
     assert all(found >= wanted for found, wanted in waited)
 
 
-def backoffs(service: House, schedule_id: int) -> list[int]:
-    """How long after each failure of its first run the next attempt began, in milliseconds."""
+def backoffs(service: RealService, schedule_id: int) -> list[int]:
+    """The delays between the failures of its first run and the next attempts, in milliseconds."""
     attempts = service.query(
         f"select started_at, finished_at, ending from attempts where schedule_id = {schedule_id}"
         " and number = 0 order by attempt"

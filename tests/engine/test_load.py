@@ -1,4 +1,4 @@
-"""Too much at once: a herd, and all that came due in a weekend asleep."""
+"""Load: a herd of schedules due in the same second, and all slots of a weekend."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from harness.engine.service import House
-from harness.rules.world import at
+from harness.engine.service import SteppedService
+from harness.rules.values import at
 from quarterjack.times.instants import MINUTE
 
 HERD = 20_000
 URGENT_SECONDS_MAX = 3
 GROWN_MIB_MAX = 160
-"""64 for the pages of the database, 50 for the definitions, and the rest for batches and rows."""
+"""64 for the pages of the database, 50 for the definitions, the rest for batches and rows."""
 STATEMENTS_MAX = 45
 """For each thousand: planned, claimed, run, settled."""
 
 
 @pytest.mark.fault("F46")
-def test_a_herd_is_worked_off_in_batches_and_an_urgent_schedule_does_not_wait_for_it(
+def test_a_herd_is_executed_in_batches_and_an_urgent_schedule_does_not_wait_for_it(
     tmp_path: Path,
 ):
     """`make herd` drives a hundred thousand."""
@@ -33,11 +33,11 @@ def test_a_herd_is_worked_off_in_batches_and_an_urgent_schedule_does_not_wait_fo
     process = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, check=True, timeout=120
     )
-    driven = json.loads(process.stdout)
+    measured = json.loads(process.stdout)
 
-    assert driven["urgent_seconds"] < URGENT_SECONDS_MAX
-    assert driven["grown_mib"] < GROWN_MIB_MAX
-    assert driven["statements"] < STATEMENTS_MAX * driven["batches"]
+    assert measured["urgent_seconds"] < URGENT_SECONDS_MAX
+    assert measured["grown_mib"] < GROWN_MIB_MAX
+    assert measured["statements"] < STATEMENTS_MAX * measured["batches"]
 
 
 FRIDAY, MONDAY = "2026-11-13T17:00:00Z", "2026-11-16T10:00:30Z"
@@ -45,8 +45,8 @@ MISSED = (at(MONDAY) - at(FRIDAY)) // MINUTE
 
 
 @pytest.fixture
-def service() -> Iterator[House]:
-    service = House(FRIDAY)
+def service() -> Iterator[SteppedService]:
+    service = SteppedService(FRIDAY)
     yield service
     service.close()
 
@@ -65,15 +65,15 @@ def service() -> Iterator[House]:
         ({"catch_up": "run_all", "only_between": "09:00-09:30"}, 90, None),
     ],
 )
-def test_after_a_weekend_asleep_every_missed_minute_has_run_or_is_counted_with_its_reason(
-    service: House, fields: dict[str, Any], ran: int, not_run: list[tuple[int, str]] | None
+def test_after_a_weekend_every_missed_minute_has_run_or_is_counted_with_its_reason(
+    service: SteppedService, fields: dict[str, Any], ran: int, not_run: list[tuple[int, str]] | None
 ):
     service.add(every="1m", **fields)
-    service.go(FRIDAY)
-    service.sleep_until(MONDAY)
+    service.run_until(FRIDAY)
+    service.suspend_until(MONDAY)
     for number in range(3):
         service.restart(f"w{number}")
-        service.go(MONDAY)
+        service.run_until(MONDAY)
 
     counted = sum(count for count, _ in service.not_run())
     assert MISSED == 65 * 60

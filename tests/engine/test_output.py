@@ -1,114 +1,38 @@
-"""What work puts out: too much of it, of the wrong kind, or for a terminal that it attacks."""
+"""Output of an attempt: chunks, and what of much output is kept."""
 
 from __future__ import annotations
 
-import json
-import os
-import pty
-import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from quarterjack.engine.output import CHUNK_BYTES, HEAD_BYTES, TAIL_BYTES, Output
+from quarterjack.rules import Kind, Run
 
-import pytest
-
-from harness.crash.kills import PROGRAM, House, wait_for
-from quarterjack.engine.output import HEAD_BYTES, TAIL_BYTES
-
-GIGABYTE = 10**9
-GROWN_MIB_MAX = 24
-"""Of a worker that handles all of them at once: head and tail of each, and what is on its way to
-the database."""
-ONE_LINE = f"printf begin; head -c {GIGABYTE} /dev/zero | tr '\\0' x; printf end"
-BINARY = "import os\nfor _ in range(200): os.write(1, os.urandom(2**20))"
-ATTACK = b"plain\r\n\x1b]0;owned\x07\x1b[2J \xff \xc2\x9b31m \xe2\x80\xae tab\t\xc3\xa9\rend\n"
+RUN = Run(1, 0, Kind.SLOT, 0, 0, 0, "1", attempt=1)
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[House]:
-    service = House(tmp_path)
-    yield service
-    service.end()
+def test_chunks_are_returned_until_they_are_stored():
+    output = Output(RUN)
+    output.write(b"one")
+    first = output.unstored(1)
+    output.write(b"two")
+    both = output.unstored(2)
+
+    assert [chunk.data for chunk in both] == [b"one", b"two"]
+    output.stored(first)
+    assert [(chunk.sequence, chunk.data) for chunk in output.unstored(3)] == [(1, b"two")]
 
 
-def memory_mib(pid: int, what: str) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(re.findall(rf"{what}:\s+(\d+) kB", status)[0]) / 1024
+def test_of_much_output_the_head_and_the_tail_are_kept():
+    output = Output(RUN)
+    for _ in range(40):
+        output.write(b"x" * 65536)
+    output.write(b"the end")
 
+    chunks = output.unstored(0, at_end=True)
+    again = output.unstored(0, at_end=True)
+    data = b"".join(chunk.data for chunk in chunks)
 
-def declare(service: House, **commands: list[str]) -> None:
-    once = {"every": "1h", "first_run": "now"}
-    service.declare({key: once | {"command": command} for key, command in commands.items()})
-
-
-def ended(service: House, count: int) -> Any:
-    statement = "select key, state, schedule_id || '-' || number from runs"
-    statement += " join schedules on id = schedule_id where finished_at is not null order by key"
-    return wait_for(
-        lambda: len(rows := service.query(statement)) == count and rows, 60, "all ended"
-    )
-
-
-def logs(service: House, run: str, *options: str) -> bytes:
-    command = [
-        *PROGRAM,
-        "runs",
-        "logs",
-        run,
-        "--database",
-        f"sqlite:///{service.database}",
-        *options,
-    ]
-    return subprocess.run(command, capture_output=True, check=True, timeout=30).stdout
-
-
-@pytest.mark.fault("F51")
-def test_of_a_gigabyte_the_head_and_the_tail_are_kept_and_the_worker_does_not_grow(service: House):
-    declare(
-        service,
-        binary=[sys.executable, "-S", "-E", "-c", BINARY],
-        closes=["sh", "-c", "echo before; exec >&- 2>&-; sleep 0.5; echo after; exit 0"],
-        line=["sh", "-c", ONE_LINE],
-    )
-    process = service.up()
-    before = memory_mib(process.pid, "VmRSS")
-    (_, *binary), (_, *closes), (_, *line) = ended(service, 3)
-    grown = memory_mib(process.pid, "VmHWM") - before
-    service.stop(process)
-
-    assert [state for state, _ in (binary, closes, line)] == ["succeeded"] * 3
-    assert grown < GROWN_MIB_MAX
-    data = logs(service, line[1])
-    left_out = len("begin") + GIGABYTE + len("end") - HEAD_BYTES - TAIL_BYTES
-    mark = f"\n[{left_out} bytes are left out here]\n".encode()
-    assert len(data) == HEAD_BYTES + len(mark) + TAIL_BYTES
-    assert data[HEAD_BYTES : HEAD_BYTES + len(mark)] == mark
-    assert (data[:6], data[-4:]) == (b"beginx", b"xend")
-    assert len(logs(service, binary[1])) > HEAD_BYTES + TAIL_BYTES
-    assert len(json.loads(logs(service, binary[1], "--json"))["output"]) > HEAD_BYTES
-    assert logs(service, closes[1]) == b"before\n"
-
-
-@pytest.mark.fault("F51")
-def test_what_is_put_out_cannot_speak_to_a_terminal_and_is_unchanged_for_a_program(service: House):
-    file = service.folder / "attack"
-    file.write_bytes(ATTACK)
-    declare(service, attack=["cat", str(file)])
-    process = service.up()
-    ((_, state, run),) = ended(service, 1)
-    service.stop(process)
-
-    command = [*PROGRAM, "runs", "logs", run, "--database", f"sqlite:///{service.database}"]
-    terminal, theirs = pty.openpty()
-    subprocess.run(command, stdout=theirs, check=True, timeout=30)
-    os.close(theirs)
-    seen = os.read(terminal, 65536).decode()
-    os.close(terminal)
-
-    assert (state, logs(service, run)) == ("succeeded", ATTACK)
-    assert seen.splitlines() == [
-        "plain",
-        r"\x1b]0;owned\x07\x1b[2J \xff \x9b31m \u202e tab" + "\té" + r"\rend",
-    ]
+    assert again == chunks
+    assert all(len(chunk.data) <= CHUNK_BYTES for chunk in chunks)
+    assert data.endswith(b"the end")
+    omitted = 40 * 65536 + 7 - HEAD_BYTES - TAIL_BYTES
+    assert f"[{omitted} bytes omitted]".encode() in data
+    assert len(data) < HEAD_BYTES + TAIL_BYTES + 100

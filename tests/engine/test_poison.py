@@ -1,4 +1,4 @@
-"""Poison: work that dies in every way it can, and takes its worker with it."""
+"""Poison runs: commands that die in every way, kill their worker, or refuse to end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.crash.kills import House, Line, wait_for
+from harness.crash.kills import Line, RealService, wait_for
 
 DEATHS = {
     "raises": ("raise ValueError('no')", "exit code 1"),
@@ -24,13 +24,13 @@ for _ in range(3):  # its supervisor, the process that forks these, the worker
 os.kill(pid, signal.SIGKILL)
 signal.pause()
 """
-DEAF = """
+STUBBORN = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if not os.fork():
     os.setsid()
     if os.fork():
-        os._exit(0)  # and so the grandchild has no parent, and a session of its own
+        os._exit(0)  # the grandchild has no parent, and its own session
 with open(sys.argv[1], "a") as pids:
     pids.write(f"{os.getpid()}\\n")
 time.sleep(60)
@@ -39,8 +39,8 @@ ARE_DEAD = "for pid in $(cat $0); do kill -0 $pid && exit 1; done; exit 0"
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[House]:
-    service = House(tmp_path)
+def service(tmp_path: Path) -> Iterator[RealService]:
+    service = RealService(tmp_path)
     yield service
     service.end()
 
@@ -49,8 +49,7 @@ def python(script: str) -> list[str]:
     return [sys.executable, "-S", "-E", "-c", script]
 
 
-def at_once(lines: list[Line]) -> int:
-    """How many worked at the same time, at most."""
+def max_concurrency(lines: list[Line]) -> int:
     changes = sorted((line.wall, 1 if line.what == "start" else -1) for line in lines)
     most = now = 0
     for _, change in changes:
@@ -60,7 +59,7 @@ def at_once(lines: list[Line]) -> int:
 
 
 @pytest.mark.fault("F48")
-def test_work_that_dies_is_tried_so_often_and_takes_no_seat_with_it(service: House):
+def test_a_command_that_dies_is_retried_as_configured_and_frees_its_place(service: RealService):
     poison = {
         key: {
             "command": python(script),
@@ -81,34 +80,36 @@ def test_work_that_dies_is_tried_so_often_and_takes_no_seat_with_it(service: Hou
         lambda: len(found := service.query(failed)) == 4 and found, 30, "they have failed"
     )
     before = len(service.lines())
-    wait_for(lambda: len(service.lines()) >= before + 6, 20, "others go on")
+    wait_for(lambda: len(service.lines()) >= before + 6, 20, "others continue")
     service.stop(process)
 
     assert rows == [(key, 5, error) for key, (_, error) in sorted(DEATHS.items())]
-    assert at_once(service.lines()[before:]) == 2, "both seats are there"
+    assert max_concurrency(service.lines()[before:]) == 2, "both places are free again"
 
 
 @pytest.mark.fault("F48")
-def test_work_that_kills_its_worker_is_lost_after_five_of_them_and_others_go_on(service: House):
+def test_a_command_that_kills_its_worker_is_lost_after_five_attempts_and_others_continue(
+    service: RealService,
+):
     poison = {"command": python(KILL_THE_WORKER), "every": "1h", "first_run": "now"}
     service.declare({"poison": poison, "steady": {"command": service.work(0), "every": "1s"}})
     deaths = 0
     process = service.up()
 
     def is_lost() -> bool:
-        """As under a supervisor that starts it again."""
+        """Restarts the service, as a process manager would."""
         nonlocal deaths, process
         if process.poll() is not None:
             deaths, process = deaths + 1, service.start()
         return service.query("select 1 from runs where state = 'lost'") != []
 
-    wait_for(is_lost, 60, "it is given up")
+    wait_for(is_lost, 60, "the run is lost")
     before = service.succeeded()
-    wait_for(lambda: service.succeeded() >= before + 2, 20, "others go on")
+    wait_for(lambda: service.succeeded() >= before + 2, 20, "others continue")
     service.stop(process)
 
-    told = "select attempt, losses, error from runs where state = 'lost'"
-    ((attempt, losses, error),) = service.query(told)
+    lost = "select attempt, losses, error from runs where state = 'lost'"
+    ((attempt, losses, error),) = service.query(lost)
     assert (attempt, losses, deaths) == (5, 5, 5)
     assert "was lost" in error
     ended = "select ending from attempts join runs using (schedule_id, number) where state = 'lost'"
@@ -117,14 +118,16 @@ def test_work_that_kills_its_worker_is_lost_after_five_of_them_and_others_go_on(
 
 @pytest.mark.fault("F49")
 @pytest.mark.mission("P12")
-def test_work_that_ends_for_nobody_is_timed_out_and_gone_before_its_seat_is_free(service: House):
-    """It ignores SIGTERM, and has forked twice and left its session. Its one successor, which waits
-    for the seat, looks whether any of it is alive."""
+def test_a_command_that_ignores_sigterm_times_out_and_is_gone_before_the_next_run_starts(
+    service: RealService,
+):
+    """It has also forked twice and left its session. The next command, for which concurrency is 1,
+    checks that no process of it is alive."""
     pids = service.folder / "pids"
-    deaf = {"command": [*python(DEAF), str(pids)], "timeout": "1s", "priority": 1}
+    stubborn = {"command": [*python(STUBBORN), str(pids)], "timeout": "1s", "priority": 1}
     after = {"command": ["sh", "-c", ARE_DEAD, str(pids)]}
     once = {"every": "1h", "first_run": "now"}
-    service.declare({"deaf": deaf | once, "after": after | once}, workers=1)
+    service.declare({"stubborn": stubborn | once, "after": after | once}, workers=1)
     process = service.up()
     ended = "select state, error from runs where finished_at is not null order by finished_at"
     rows = wait_for(
@@ -133,4 +136,4 @@ def test_work_that_ends_for_nobody_is_timed_out_and_gone_before_its_seat_is_free
     service.stop(process)
 
     assert len(pids.read_text().split()) == 2, "there were two of them"
-    assert rows == [("timed_out", "it took longer than its 1 s"), ("succeeded", None)]
+    assert rows == [("timed_out", "timed out after 1 s"), ("succeeded", None)]

@@ -1,5 +1,5 @@
 """What holds for any history: generated schedules of every policy, generated outages, outcomes and
-people. The world checks most promises at each step; what it cannot see is stated here."""
+people. The service checks most promises at each step; what it cannot see is stated here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 
-from harness.rules.world import World, at, made_by_slots, specification
+from harness.rules.in_memory_service import InMemoryService, made_by_slots
+from harness.rules.values import at, specification
 from quarterjack.errors import InvalidSpecification, Refused
 from quarterjack.rules import WAITING, Ending, Kind, Limits, Outage, State, Status
 from quarterjack.rules.policies.anchors import slots_of
@@ -81,7 +82,7 @@ def schedules(draw: st.DrawFn) -> dict[str, Any]:
 
 
 endings = st.sampled_from([*Ending, Ending.SUCCEEDED, Ending.FAILED, Ending.FAILED])
-deeds = st.one_of(
+actions = st.one_of(
     st.tuples(st.just("wait"), st.sampled_from([SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, HOUR])),
     st.tuples(st.just("wait"), st.sampled_from([MINUTE, 4 * MINUTE])),
     st.tuples(st.just("step"), st.just(0)),
@@ -96,61 +97,63 @@ deeds = st.one_of(
 )
 
 
-def do(world: World, deed: str, what: Any, pick: int) -> None:
-    """One deed, on one of the schedules or running runs; what is refused changes nothing."""
-    ids = sorted(world.schedules)
-    running = [run.id for run in world.runs.values() if run.state is State.RUNNING]
-    opened = [run.id for run in world.runs.values() if run.state in WAITING] + running
-    if deed == "wait":
-        world.go(world.now + what)
-    elif deed == "step":
-        world.step()
-    elif deed == "claim":
-        world.claim()
-    elif deed == "end" and running:
-        world.end(running[pick % len(running)], what, error="boom")
-    elif deed == "hand back" and running:
-        world.end(running[pick % len(running)], Ending.LOST, handed_back=True)
-    elif deed == "cancel" and opened:
-        run = world.runs[opened[pick % len(opened)]]
-        if run.schedule_id in world.schedules:
-            world.cancel(run.id)
+def perform(service: InMemoryService, action: str, what: Any, pick: int) -> None:
+    """One action, on one of the schedules or running runs; what is refused changes nothing."""
+    ids = sorted(service.schedules)
+    running = [run.id for run in service.runs.values() if run.state is State.RUNNING]
+    opened = [run.id for run in service.runs.values() if run.state in WAITING] + running
+    if action == "wait":
+        service.advance_to(service.now + what)
+    elif action == "step":
+        service.plan_due()
+    elif action == "claim":
+        service.claim()
+    elif action == "end" and running:
+        service.finish(running[pick % len(running)], what, error="boom")
+    elif action == "hand back" and running:
+        service.finish(running[pick % len(running)], Ending.LOST, handed_back=True)
+    elif action == "cancel" and opened:
+        run = service.runs[opened[pick % len(opened)]]
+        if run.schedule_id in service.schedules:
+            service.cancel(run.id)
     elif ids:
         identity = ids[pick % len(ids)]
-        before = (dict(world.schedules), dict(world.runs))
+        before = (dict(service.schedules), dict(service.runs))
         try:
-            ask(world, deed, what, identity)
+            request(service, action, what, identity)
         except (Refused, InvalidSpecification):
-            assert before == (world.schedules, world.runs), "what is refused changes nothing"
+            assert before == (service.schedules, service.runs), "what is refused changes nothing"
 
 
-def ask(world: World, deed: str, what: Any, identity: int) -> None:
-    if deed == "pause":
-        world.pause(identity)
-    elif deed == "rest":
-        world.pause(identity, until=world.now + 7 * MINUTE)
-    elif deed == "resume":
-        world.resume(identity)
-    elif deed == "run":
-        world.run_now(identity)
-    elif deed == "delete":
-        world.delete(identity)
-    elif deed == "backfill":
-        world.backfill(identity, "2026-11-16T07:30:00Z", "2026-11-16T07:50:00Z")
-    elif deed == "edit":
-        world.edit(identity, **what)
+def request(service: InMemoryService, action: str, what: Any, identity: int) -> None:
+    if action == "pause":
+        service.pause(identity)
+    elif action == "rest":
+        service.pause(identity, until=service.now + 7 * MINUTE)
+    elif action == "resume":
+        service.resume(identity)
+    elif action == "run":
+        service.run_now(identity)
+    elif action == "delete":
+        service.delete(identity)
+    elif action == "backfill":
+        service.backfill(identity, "2026-11-16T07:30:00Z", "2026-11-16T07:50:00Z")
+    elif action == "edit":
+        service.edit(identity, **what)
 
 
-histories = st.lists(st.tuples(deeds, st.integers(0, 50)), max_size=40)
+histories = st.lists(st.tuples(actions, st.integers(0, 50)), max_size=40)
 
 
-def lived(definitions: list[dict[str, Any]], history: list[Any], limits: Limits) -> World:
-    world = World(limits=limits)
+def replay(
+    definitions: list[dict[str, Any]], history: list[Any], limits: Limits
+) -> InMemoryService:
+    service = InMemoryService(limits=limits)
     for fields in definitions:
-        world.add(**fields)
-    for (deed, what), pick in history:
-        do(world, deed, what, pick)
-    return world
+        service.add(**fields)
+    for (action, what), pick in history:
+        perform(service, action, what, pick)
+    return service
 
 
 @LONG
@@ -162,46 +165,46 @@ def lived(definitions: list[dict[str, Any]], history: list[Any], limits: Limits)
 def test_after_any_history_nothing_is_stuck_and_the_counts_are_true(
     definitions: list[dict[str, Any]], history: list[Any], limits: Limits
 ):
-    """The world checks at each step: a slot is never planned twice, nothing is planned early, the
+    """The service checks at each step: a slot is never planned twice, nothing is planned early, the
     cursor never moves back, a closed run never changes, a half-open gate has its one probe, the
     same facts give the same plan, and what is refused changes nothing."""
-    world = lived(definitions, history, limits)
+    service = replay(definitions, history, limits)
 
-    assert [s.status_reason for s in world.schedules.values() if s.status is Status.INVALID] == []
-    for identity, schedule in world.schedules.items():
-        own = [run for run in world.runs.values() if run.schedule_id == identity]
+    assert [s.status_reason for s in service.schedules.values() if s.status is Status.INVALID] == []
+    for identity, schedule in service.schedules.items():
+        own = [run for run in service.runs.values() if run.schedule_id == identity]
         assert schedule.planned_count == len(own), "each run has a number of its own"
         assert schedule.run_count == sum(run.state is State.SUCCEEDED for run in own)
         assert schedule.current_repeat == sum(
             run.state is State.SUCCEEDED and run.kind is Kind.SLOT for run in own
         )
         if schedule.status is not Status.ACTIVE:
-            assert not [run for run in own if run.state is State.HELD], "nobody would release it"
+            assert not [run for run in own if run.state is State.HELD], "nothing would release it"
             assert not [run for run in own if run.state in WAITING and run.kind is Kind.SLOT]
         else:
-            assert schedule.wake_at is not None or world.open(identity), "it has a next wake"
-    waiting = [run.id for run in world.runs.values() if run.state in WAITING]
-    heal(world, waiting)
-    assert [world.runs[each] for each in waiting if is_stuck(world, each)] == []
+            assert schedule.wake_at is not None or service.open_runs(identity), "it has a next wake"
+    waiting = [run.id for run in service.runs.values() if run.state in WAITING]
+    let_all_succeed(service, waiting)
+    assert [service.runs[each] for each in waiting if is_stuck(service, each)] == []
 
 
-def heal(world: World, waiting: list[str]) -> None:
-    """From now on all work succeeds, and time goes on for some hours; a long line takes a while."""
+def let_all_succeed(service: InMemoryService, waiting: list[str]) -> None:
+    """Lets all attempts succeed for some hours; longer if many runs are waiting."""
     for wait in [MINUTE] * 40 + [10 * MINUTE] * (12 + len(waiting)):
-        if not any(world.runs[each].state in WAITING for each in waiting):
+        if not any(service.runs[each].state in WAITING for each in waiting):
             return
-        for run in list(world.runs.values()):
+        for run in list(service.runs.values()):
             if run.state is State.RUNNING:
-                world.end(run.id)
-        world.go(world.now + wait)
-        world.step()
-        world.claim()
+                service.finish(run.id)
+        service.advance_to(service.now + wait)
+        service.plan_due()
+        service.claim()
 
 
-def is_stuck(world: World, run_id: str) -> bool:
+def is_stuck(service: InMemoryService, run_id: str) -> bool:
     """Deferred to a window that opens only tomorrow is not."""
-    run = world.runs[run_id]
-    return run.state in WAITING and run.ready_at <= world.now
+    run = service.runs[run_id]
+    return run.state in WAITING and run.ready_at <= service.now
 
 
 @LONG
@@ -209,18 +212,18 @@ def is_stuck(world: World, run_id: str) -> bool:
 def test_every_slot_up_to_the_cursor_is_a_run_or_in_a_row_with_a_reason(
     fields: dict[str, Any], waits: list[int]
 ):
-    world = World()
-    identity = world.add(**fields)
-    begun = world.schedules[identity]
+    service = InMemoryService()
+    identity = service.add(**fields)
+    begun = service.schedules[identity]
     assume(not begun.specification.completion)  # its slots depend on the ends of its runs
     for wait in waits:
-        world.go(world.now + wait * MINUTE)
-        world.step()
+        service.advance_to(service.now + wait * MINUTE)
+        service.plan_due()
 
-    schedule = (world.schedules | world.deleted)[identity]
+    schedule = (service.schedules | service.deleted)[identity]
     named = set(slots_between(slots_of(begun), begun.cursor, schedule.cursor))
-    ran = {run.slot for run in made_by_slots(world, identity)}
-    rows = [row for (owner, _), row in world.not_run.items() if owner == identity]
+    ran = {run.slot for run in made_by_slots(service, identity)}
+    rows = [row for (owner, _), row in service.not_run.items() if owner == identity]
     covered = {slot for slot in named if any(row.first <= slot <= row.last for row in rows)}
     assert ran <= named
     if schedule.status in (Status.ACTIVE, Status.DONE):
@@ -234,15 +237,15 @@ def test_every_slot_up_to_the_cursor_is_a_run_or_in_a_row_with_a_reason(
 def test_there_are_never_more_open_runs_than_the_policy_allows(
     fields: dict[str, Any], waits: list[int]
 ):
-    world = World()
-    identity = world.add(**fields)
-    chosen = world.versions[identity, 1]
+    service = InMemoryService()
+    identity = service.add(**fields)
+    chosen = service.versions[identity, 1]
     policy = fields.get("if_running", "skip")
     for wait in waits:
-        world.go(world.now + wait * MINUTE)
-        world.step()
-        world.claim()
-        opened = world.open(identity)
+        service.advance_to(service.now + wait * MINUTE)
+        service.plan_due()
+        service.claim()
+        opened = service.open_runs(identity)
         running = [run for run in opened if run.state is State.RUNNING]
         if policy != "allow":
             assert len(running) <= 1, "one schedule never runs beside itself"
@@ -263,19 +266,19 @@ def test_there_are_never_more_open_runs_than_the_policy_allows(
     script=st.lists(st.sampled_from([Ending.FAILED, Ending.TIMED_OUT, Ending.LOST]), min_size=12),
 )
 def test_attempts_are_bounded(fields: dict[str, Any], script: list[Ending]):
-    world = World()
-    identity = world.add(**fields)
-    world.go("08:30")
+    service = InMemoryService()
+    identity = service.add(**fields)
+    service.advance_to("08:30")
     for ending in script:
-        world.step()
-        world.claim()
-        for run in world.open(identity):
+        service.plan_due()
+        service.claim()
+        for run in service.open_runs(identity):
             if run.state is State.RUNNING:
-                world.end(run.id, ending, error="boom")
-        world.go(world.now + MINUTE)
+                service.finish(run.id, ending, error="boom")
+        service.advance_to(service.now + MINUTE)
 
-    retries = world.versions[identity, 1].retry.retries_max
-    for run in world.runs.values():
+    retries = service.versions[identity, 1].retry.retries_max
+    for run in service.runs.values():
         assert run.losses <= LOSSES_MAX
         if retries is not None:
             assert run.failures <= retries + 1
@@ -313,13 +316,13 @@ def test_run_all_planned_in_two_steps_is_the_same_as_planned_in_one(
         reject()
 
     def planned(stops: list[int]) -> tuple[list[Any], list[Any]]:
-        world = World()
-        identity = world.add(**recurrence, **policy)
+        service = InMemoryService()
+        identity = service.add(**recurrence, **policy)
         for stop in stops:
-            world.go(at("08:00") + stop * MINUTE)
-            world.step()
-        runs = [(run.slot, run.ready_at) for run in world.runs.values()]
-        return runs, world.rows(identity)
+            service.advance_to(at("08:00") + stop * MINUTE)
+            service.plan_due()
+        runs = [(run.slot, run.ready_at) for run in service.runs.values()]
+        return runs, service.not_run_rows(identity)
 
     assert planned([first, first + second]) == planned([first + second])
 
@@ -334,19 +337,19 @@ def test_run_all_planned_in_two_steps_is_the_same_as_planned_in_one(
 def test_there_is_one_budget_for_an_outage_however_often_it_is_planned(
     count: int, allowed: int, once: set[int], parts: int
 ):
-    world = World(limits=Limits(max_catchup_runs=allowed, catchup_stagger_ms=5000))
+    service = InMemoryService(limits=Limits(max_catchup_runs=allowed, catchup_stagger_ms=5000))
     for number in range(count):
         if number in once:
-            world.add(at=f"2026-11-16T08:{10 + number}:00Z")
+            service.add(at=f"2026-11-16T08:{10 + number}:00Z")
         else:
-            world.add(cron=f"{10 + number} * * * *")
-    world.go("08:50")
-    world.outage = Outage(at("08:00"), at("08:50"))
+            service.add(cron=f"{10 + number} * * * *")
+    service.advance_to("08:50")
+    service.outage = Outage(at("08:00"), at("08:50"))
     for part in range(parts):
-        world.plan([i for i in sorted(world.schedules) if i % parts == part])
+        service.plan([i for i in sorted(service.schedules) if i % parts == part])
 
     recurring = [n for n in range(count) if n not in once]
-    runs = list(world.runs.values())
+    runs = list(service.runs.values())
     assert len(runs) == min(allowed, len(recurring)) + len(once & set(range(count)))
     starts = sorted(run.ready_at for run in runs)
     assert starts == [at("08:50") + n * 5 * SECOND for n in range(len(runs))]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.store.stores import Asking, asking
+from harness.store.stores import StoreClient, open_client
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Asking]:
-    with asking("SQLite", tmp_path) as caller:
-        yield caller
+def client(tmp_path: Path) -> Iterator[StoreClient]:
+    with open_client("SQLite", tmp_path) as client:
+        yield client

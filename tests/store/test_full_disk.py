@@ -1,5 +1,5 @@
-"""A disk that is full, at each single write of a firing: nothing is half done, and when there is
-room again, all of it is done."""
+"""A disk that becomes full at any write in the life of a run: nothing is half done, and once
+there is space again, everything is done."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.engine.service import House
-from harness.rules.world import at
-from harness.store.disk import asking_on, remembering, small_disk, state
-from harness.store.stores import Asking, connection
+from harness.engine.service import SteppedService
+from harness.rules.values import at
+from harness.store.disk import client_on, recording_disk, small_disk, state
+from harness.store.stores import StoreClient, connection
 from quarterjack.errors import StoreFull
 from quarterjack.rules import Run
 from quarterjack.store.sqlite.file import open_database
@@ -23,93 +23,93 @@ from quarterjack.times.instants import MINUTE, SECOND
 START = at("08:00")
 
 
-def firing(ask: Asking) -> Iterator[Callable[[], Any]]:
-    """A schedule is added and fires; every step can be tried again."""
-    yield lambda: ask.add("k", every="1m")
-    ask.clock.instant += MINUTE
-    yield ask.plan
+def firing(client: StoreClient) -> Iterator[Callable[[], Any]]:
+    """A schedule is added and a run succeeds; every step can be repeated."""
+    yield lambda: client.add("k", every="1m")
+    client.clock.instant += MINUTE
+    yield client.plan
     claimed: list[Run] = []
-    yield lambda: claimed.extend(claim.run for claim in ask.claim())
+    yield lambda: claimed.extend(claim.run for claim in client.claim())
     (run,) = claimed
-    chunk = Chunk(run.schedule_id, run.number, run.attempt, 0, ask.now, b"x" * 30_000)
-    yield lambda: ask(ask.store.add_output([chunk]))
-    yield lambda: ask.settle((run, ask.outcome()))
-    yield lambda: written_back(ask)
+    chunk = Chunk(run.schedule_id, run.number, run.attempt, 0, client.now, b"x" * 30_000)
+    yield lambda: client(client.store.add_output([chunk]))
+    yield lambda: client.settle((run, client.outcome()))
+    yield lambda: checkpoint(client)
 
 
-def written_back(ask: Asking) -> None:
+def checkpoint(client: StoreClient) -> None:
     try:
-        connection(ask).execute("pragma wal_checkpoint(truncate)").fetchall()
+        connection(client).execute("pragma wal_checkpoint(truncate)").fetchall()
     except Exception as error:
-        raise ask.store._walker._told(error) from error  # type: ignore[attr-defined]
+        raise client.store._executor._translate(error) from error  # type: ignore[attr-defined]
 
 
-def fired(ask: Asking, make_room: Callable[[], None]) -> int:
-    """How often the disk was full on the way to a run that has succeeded."""
+def run_through(client: StoreClient, free_space: Callable[[], None]) -> int:
+    """How often the disk was full until the run has succeeded."""
     times = 0
-    for step in firing(ask):
-        before = state(ask)
+    for step in firing(client):
+        before = state(client)
         try:
             step()
         except StoreFull:
-            assert state(ask) == before, "it fails whole"
-            make_room()
+            assert state(client) == before, "a failed step changes nothing"
+            free_space()
             step()
             times += 1
-    rows = connection(ask).execute("select runs.number, state, length(data) from runs, output")
+    rows = connection(client).execute("select runs.number, state, length(data) from runs, output")
     assert rows.fetchall() == [(0, "succeeded", 30_000)]
-    assert connection(ask).pragma("integrity_check") == "ok"
+    assert connection(client).pragma("integrity_check") == "ok"
     return times
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Path:
-    """A database in which nothing is."""
-    open_database(tmp_path / "made.db", now=START, create=True).close()
-    return tmp_path / "made.db"
+def empty(tmp_path: Path) -> Path:
+    """An empty database."""
+    open_database(tmp_path / "empty.db", now=START, create=True).close()
+    return tmp_path / "empty.db"
 
 
 @pytest.mark.fault("F31")
-def test_full_at_the_nth_write_for_every_n(tmp_path: Path, made: Path):
+def test_a_disk_that_is_full_at_the_nth_write_for_every_n(tmp_path: Path, empty: Path):
     writes, path = 0, tmp_path / "q.db"
     while True:
-        shutil.copy(made, path)
-        with remembering() as disk, asking_on(path, START) as ask:
+        shutil.copy(empty, path)
+        with recording_disk() as disk, client_on(path, START) as client:
             disk.writes_left = writes
-            times = fired(ask, lambda: setattr(disk, "writes_left", None))
+            times = run_through(client, lambda: setattr(disk, "writes_left", None))
             disk.writes_left = None
         if not times:
             break
         writes += 1
 
-    assert writes > 50, "every step has failed at each of its writes"
+    assert writes > 50, "each write has failed once"
 
 
 @pytest.mark.fault("F31")
-def test_a_real_disk_with_room_for_n_pages_for_every_n(tmp_path: Path, made: Path):
+def test_a_small_disk_with_space_for_n_pages_for_every_n(tmp_path: Path, empty: Path):
     with small_disk(tmp_path / "disk") as disk:
         full, path = {}, disk.folder / "q.db"
         for pages in range(0, 100, 2):
-            disk.make_room()
-            shutil.copy(made, path)
-            with asking_on(path, START) as ask:
+            disk.free_space()
+            shutil.copy(empty, path)
+            with client_on(path, START) as client:
                 disk.fill(left=pages * 4096)
-                full[pages] = fired(ask, disk.make_room)
+                full[pages] = run_through(client, disk.free_space)
 
     assert full[0] == 1
-    assert 0 in full.values(), "at last there was room for all of it"
+    assert 0 in full.values(), "at last there was enough space"
 
 
 @pytest.fixture
-def service() -> Iterator[House]:
-    service = House()
+def service() -> Iterator[SteppedService]:
+    service = SteppedService()
     yield service
     service.close()
 
 
 @pytest.mark.fault("F31")
-def test_output_that_does_not_fit_leaves_a_mark_and_the_run_ends(service: House):
-    database = service.store._walker._connection
+def test_output_that_does_not_fit_is_marked_and_the_run_ends(service: SteppedService):
+    database = service.store._executor._connection
 
     async def work(call: Any) -> None:
         await service.sleep(30 * SECOND)
@@ -118,10 +118,10 @@ def test_output_that_does_not_fit_leaves_a_mark_and_the_run_ends(service: House)
 
     service.work = work
     service.add(every="1h")
-    service.go("09:00")
+    service.run_until("09:00")
     with pytest.raises(StoreFull):
-        service.go("09:00:30")
+        service.run_until("09:00:30")
 
     assert service.states() == ["succeeded"]
     (row,) = service.table("output")
-    assert row[-1] == b"\n[400000 bytes could not be kept: the disk is full]\n"
+    assert row[-1] == b"\n[400000 bytes discarded: the disk is full]\n"

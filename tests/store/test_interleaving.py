@@ -1,4 +1,4 @@
-"""Pairs of transactions on PostgreSQL, statement by statement; `make interleave` tries them all."""
+"""Some pairs of concurrent transactions on PostgreSQL; `make interleave` tries all."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from harness.store.interleaving import FAILOVER, Case, FoundSchedule, tried, world_of
-from quarterjack.store.postgres import executor as postgres_walk
+from harness.store.interleaving import FAILOVER, Case, Failure, open_database, try_case
+from quarterjack.store.postgres import executor
 from quarterjack.store.statements import sql
 
 pytestmark = pytest.mark.unmeasured
@@ -24,25 +24,25 @@ CASES = [
     Case("plan", "edit"),
     Case("pause two", "run now"),
     Case("declare", "claim"),
-    Case("roll up", "roll up"),
+    Case("count days", "count days"),
     Case("resume", "add"),
 ]
 
 
-async def wrong_in(if_running: str, cases: Sequence[Case]) -> list[FoundSchedule]:
-    found: list[FoundSchedule] = []
-    async with world_of(if_running) as world:
+async def failures_of(if_running: str, cases: Sequence[Case]) -> list[Failure]:
+    found: list[Failure] = []
+    async with open_database(if_running) as database:
         for case in cases:
-            wrong, places = await tried(world, case)
-            assert places > 2, f"{case} has statements"
-            found += wrong
+            failures, statements = await try_case(database, case)
+            assert statements > 2, f"{case} has statements"
+            found += failures
     return found
 
 
 @pytest.mark.fault("F17", "F22", "F60", "F64")
 @pytest.mark.parametrize("if_running", ["allow", "queue"])
-def test_transactions_that_meet_end_like_one_after_the_other(if_running: str):
-    assert asyncio.run(wrong_in(if_running, CASES)) == []
+def test_concurrent_transactions_have_the_result_of_a_serial_order(if_running: str):
+    assert asyncio.run(failures_of(if_running, CASES)) == []
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,10 @@ def test_transactions_that_meet_end_like_one_after_the_other(if_running: str):
     [
         ("open_runs", "for update", Case("retry waiting", "claim")),
         ("schedules_by_ids", "for update", Case("pause", "edit")),
-        ("lock_name", "select pg_advisory_xact_lock", Case("roll up", "roll up")),
+        ("lock_name", "select pg_advisory_xact_lock", Case("count days", "count days")),
     ],
 )
-def test_a_lock_that_is_missing_is_noticed(
+def test_a_missing_lock_is_detected(
     monkeypatch: pytest.MonkeyPatch, statement: str, lock: str, case: Case
 ):
     def without_lock(name: str, dialect: str) -> str:
@@ -63,6 +63,6 @@ def test_a_lock_that_is_missing_is_noticed(
         assert lock in text
         return text.replace(lock, "select" if lock.startswith("select") else "", 1)
 
-    monkeypatch.setattr(postgres_walk, "sql", without_lock)
+    monkeypatch.setattr(executor, "sql", without_lock)
 
-    assert asyncio.run(wrong_in("queue", [case])) != []
+    assert asyncio.run(failures_of("queue", [case])) != []

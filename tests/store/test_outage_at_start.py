@@ -1,4 +1,4 @@
-"""Which starts end an outage: those of a planner that finds no other planner alive."""
+"""A planner that starts ends an outage if no other planner is alive."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from typing import Any
 
 import pytest
 
-from harness.store.stores import STORES, Asking, asking, new, query
+from harness.store.stores import STORES, StoreClient, new, open_client, query
 from quarterjack import rules
 from quarterjack.clock import host_and_pid, process_identity
-from quarterjack.engine.planner import planning_within
+from quarterjack.engine.planner import plan_with_limits
 from quarterjack.rules import Facts, Limits, Outage, Plans
-from quarterjack.store.transactions.nodes import LIVES_FOR
+from quarterjack.store.transactions.nodes import NODE_TIMEOUT
 from quarterjack.store.types import Caller, NodeInfo
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, SECOND
 
-DECLARED = Caller("default", "declaration", "declare", limits=Limits())
+DECLARED = Caller("default", "declaration", "declare")
 ELSEWHERE = {"host": "another-host", "process": "another boot, another container, 4711"}
 
 
 @pytest.fixture(params=STORES)
-def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Asking]:
-    with asking(request.param, tmp_path) as caller:
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreClient]:
+    with open_client(request.param, tmp_path) as caller:
         yield caller
 
 
-def start(ask: Asking, name: str, **words: Any) -> int:
-    """A node registers, a moment later than the one before; when it did. Its process is that of
-    these tests, unless others are said."""
+def start(client: StoreClient, name: str, **words: Any) -> int:
+    """Register a node, a moment after the previous one; returns when. By default its process is the
+    current one."""
     host, pid = host_and_pid()
-    ask.clock.instant += MILLISECOND
-    now = ask.store.now()
+    client.clock.instant += MILLISECOND
+    now = client.store.now()
     node = NodeInfo(name, host, pid, True, True, "1.0", "2026a", "default", "", now, now)
     node = node._replace(process=process_identity(pid))
-    ask(ask.store.register(node._replace(**words)))
+    client(client.store.register(node._replace(**words)))
     return now
 
 
-def noted(ask: Asking) -> Outage | None:
-    ((text,),) = query(ask, "select outage from planner_state")
+def stored_outage(client: StoreClient) -> Outage | None:
+    ((text,),) = query(client, "select outage from planner_state")
     return Outage(*json.loads(text)) if text else None
 
 
@@ -55,137 +55,135 @@ def pid_that_has_ended() -> int:
 
 
 @pytest.mark.mission("E6")
-class TestAPlannerThatStarts:
-    def test_ends_an_outage_if_it_is_the_first_ever(self, ask: Asking):
-        at = start(ask, "planner")
+class TestFirstPlanner:
+    def test_the_first_planner_ever_ends_an_outage(self, client: StoreClient):
+        at = start(client, "planner")
 
-        assert noted(ask) == Outage(0, at)
+        assert stored_outage(client) == Outage(0, at)
 
-    def test_ends_none_while_another_one_runs_on_this_host(self, ask: Asking):
-        """Though that one was not heard of for long, for it writes nothing while nothing is due."""
-        first = start(ask, "planner")
-        query(ask, f"update nodes set seen_at = seen_at - {HOUR}")
+    def test_not_while_another_one_runs_on_this_host(self, client: StoreClient):
+        """Even with an old heartbeat: on SQLite an idle node writes nothing."""
+        first = start(client, "planner")
+        query(client, f"update nodes set seen_at = seen_at - {HOUR}")
 
-        start(ask, "second planner")
+        start(client, "second planner")
 
-        assert noted(ask) == Outage(0, first)
+        assert stored_outage(client) == Outage(0, first)
 
-    def test_ends_one_after_the_process_of_the_other_has_ended(self, ask: Asking):
-        first = start(ask, "planner", pid=pid_that_has_ended())
+    def test_after_the_process_of_the_other_has_ended(self, client: StoreClient):
+        first = start(client, "planner", pid=pid_that_has_ended())
 
-        again = start(ask, "second planner")
+        again = start(client, "second planner")
 
-        assert noted(ask) == Outage(first, again), "it began at the last look of the first"
+        assert stored_outage(client) == Outage(first, again), (
+            "it began with the last step of the first"
+        )
 
-    def test_ends_one_though_the_parent_of_the_other_has_not_noticed_that_it_ended(
-        self, ask: Asking
-    ):
-        """As in a container whose first process waits for no other."""
+    def test_after_the_other_has_become_a_zombie(self, client: StoreClient):
+        """As in a container whose first process does not wait for its children."""
         if (zombie := os.fork()) == 0:
             os._exit(0)
         os.waitid(os.P_PID, zombie, os.WEXITED | os.WNOWAIT)
-        first = start(ask, "planner", pid=zombie, process=process_identity(zombie))
+        first = start(client, "planner", pid=zombie, process=process_identity(zombie))
 
-        again = start(ask, "second planner")
+        again = start(client, "second planner")
 
         os.waitpid(zombie, 0)
-        assert noted(ask) == Outage(first, again)
+        assert stored_outage(client) == Outage(first, again)
 
-    def test_ends_one_though_another_process_has_the_number_of_the_other(self, ask: Asking):
+    def test_though_another_process_has_the_pid_of_the_other(self, client: StoreClient):
         _, pid = host_and_pid()
-        first = start(ask, "planner", process=f"{process_identity(pid)}0")
+        first = start(client, "planner", process=f"{process_identity(pid)}0")
 
-        again = start(ask, "second planner")
+        again = start(client, "second planner")
 
-        assert noted(ask) == Outage(first, again)
+        assert stored_outage(client) == Outage(first, again)
 
-    def test_ends_none_though_the_clock_was_set_forward_since_the_other_registered(
-        self, ask: Asking
-    ):
-        """By more than the other has run: its registration looks older than its process."""
-        first = start(ask, "planner", started_at=ask.store.now() - DAY)
+    def test_not_after_the_clock_was_set_forward(self, client: StoreClient):
+        """Then the registration of the other planner looks older than its process."""
+        first = start(client, "planner", started_at=client.store.now() - DAY)
 
-        start(ask, "second planner")
+        start(client, "second planner")
 
-        assert noted(ask) == Outage(0, first)
+        assert stored_outage(client) == Outage(0, first)
 
-    def test_ends_one_after_the_other_has_left(self, ask: Asking):
-        first = start(ask, "planner")
-        ask(ask.store.unregister("planner"))
+    def test_after_the_other_has_unregistered(self, client: StoreClient):
+        first = start(client, "planner")
+        client(client.store.unregister("planner"))
 
-        again = start(ask, "second planner")
+        again = start(client, "second planner")
 
-        assert noted(ask) == Outage(first, again)
+        assert stored_outage(client) == Outage(first, again)
 
-    def test_ends_one_though_a_worker_is_alive(self, ask: Asking):
-        start(ask, "worker", plans=False)
-        assert noted(ask) is None, "a worker ends none, for it plans nothing"
+    def test_though_a_worker_is_alive(self, client: StoreClient):
+        start(client, "worker", plans=False)
+        assert stored_outage(client) is None, "a worker does not plan"
 
-        at = start(ask, "planner")
+        at = start(client, "planner")
 
-        assert noted(ask) == Outage(0, at)
+        assert stored_outage(client) == Outage(0, at)
 
 
 @pytest.mark.mission("E6", "H6")
-@pytest.mark.parametrize(("silent_for", "is_alive"), [(19 * SECOND, True), (LIVES_FOR, False)])
+@pytest.mark.parametrize(("silent_for", "is_alive"), [(19 * SECOND, True), (NODE_TIMEOUT, False)])
 def test_a_planner_on_another_host_is_alive_for_20_seconds_after_its_last_heartbeat(
     tmp_path: Path, silent_for: int, is_alive: bool
 ):
-    with asking("PostgreSQL", tmp_path) as ask:
-        first = start(ask, "planner", **ELSEWHERE, seen_at=ask.store.now() - silent_for)
-        start(ask, "second planner")
+    with open_client("PostgreSQL", tmp_path) as client:
+        first = start(client, "planner", **ELSEWHERE, seen_at=client.store.now() - silent_for)
+        start(client, "second planner")
 
-        outage = noted(ask)
+        outage = stored_outage(client)
 
         assert outage is not None
-        assert (outage.until < first) == is_alive, "is the outage still the one before the first?"
+        assert (outage.until < first) == is_alive, "no second outage"
 
 
 @pytest.mark.mission("E6", "H6")
 @pytest.mark.fault("F66")
-def test_a_planner_on_a_machine_of_the_same_name_is_not_looked_for_here(tmp_path: Path):
-    """As on a clone: only its heartbeat counts, whoever has its number on this machine."""
+def test_a_planner_on_another_host_with_the_same_name_is_known_by_its_heartbeat(tmp_path: Path):
+    """As on a cloned machine, whatever process has its pid here."""
     process = ELSEWHERE["process"]
-    with asking("PostgreSQL", tmp_path) as ask:
-        first = start(ask, "planner", process=process, pid=pid_that_has_ended())
-        start(ask, "second planner")
-        assert noted(ask) == Outage(0, first)
+    with open_client("PostgreSQL", tmp_path) as client:
+        first = start(client, "planner", process=process, pid=pid_that_has_ended())
+        start(client, "second planner")
+        assert stored_outage(client) == Outage(0, first)
 
-        query(ask, f"update nodes set seen_at = seen_at - {LIVES_FOR}, process = '{process}'")
-        start(ask, "third planner")
+        query(client, f"update nodes set seen_at = seen_at - {NODE_TIMEOUT}, process = '{process}'")
+        start(client, "third planner")
 
-        assert noted(ask) != Outage(0, first)
+        assert stored_outage(client) != Outage(0, first)
 
 
 @pytest.mark.mission("E6")
-def test_the_processes_of_a_sqlite_file_are_all_on_this_host(tmp_path: Path):
-    """One that a container of another name has left behind is dead."""
-    with asking("SQLite", tmp_path) as ask:
-        first = start(ask, "planner", **ELSEWHERE)
+def test_on_sqlite_a_planner_with_another_host_name_is_dead(tmp_path: Path):
+    """All users of the file are on this host; it was left by a container of another name."""
+    with open_client("SQLite", tmp_path) as client:
+        first = start(client, "planner", **ELSEWHERE)
 
-        again = start(ask, "second planner")
+        again = start(client, "second planner")
 
-        assert noted(ask) == Outage(first, again)
+        assert stored_outage(client) == Outage(first, again)
 
 
 @pytest.mark.mission("E6", "E8")
 @pytest.mark.parametrize("operation", [rules.delete, partial(rules.pause, by="ada")])
-def test_what_is_dropped_or_paused_at_the_start_takes_nothing_from_the_budget(
-    ask: Asking, operation: Callable[..., Any]
+def test_schedules_removed_or_paused_at_the_start_use_no_budget(
+    client: StoreClient, operation: Callable[..., Any]
 ):
-    """As a declaration does: only what is left is caught up."""
-    start(ask, "planner", seen_at=ask.now)
-    agents = [new(f"agent {n}", ask.now, every="1h", preset="agent") for n in range(8)]
-    ask.add_all(agents)
-    ask(ask.store.unregister("planner"))
-    ask.go("09:00:10")
-    start(ask, "second planner", seen_at=ask.now)
+    """As by a declaration: only the others are caught up."""
+    start(client, "planner", seen_at=client.now)
+    agents = [new(f"agent {n}", client.now, every="1h", preset="agent") for n in range(8)]
+    client.add_all(agents)
+    client(client.store.unregister("planner"))
+    client.go("09:00:10")
+    start(client, "second planner", seen_at=client.now)
 
     for identity in range(1, 6):
-        ask(ask.store.change_schedule(identity, operation, ask.now, DECLARED))
-    ask(ask.store.plan_due(ask.now, 100, planning_within(Limits()), Limits()))
+        client(client.store.change_schedule(identity, operation, client.now, DECLARED))
+    client(client.store.plan_due(client.now, 100, plan_with_limits(Limits()), Limits()))
 
-    runs = query(ask, "select schedule_id, state, ready_at from runs order by schedule_id")
+    runs = query(client, "select schedule_id, state, ready_at from runs order by schedule_id")
     assert [state for _, state, _ in runs] == ["skipped"] * 5 + ["queued"] * 3
     assert [ready_at - runs[5][2] for *_, ready_at in runs[5:]] == [0, 5 * SECOND, 10 * SECOND]
 
@@ -197,21 +195,21 @@ def edit(facts: Facts, now: int) -> Plans:
 @pytest.mark.mission("E6")
 @pytest.mark.parametrize("is_planned", [True, False])
 @pytest.mark.parametrize("operation", [rules.run_now, edit])
-def test_an_operation_while_no_planner_is_alive_finds_missed_what_is_due(
-    ask: Asking, operation: Callable[[Facts, int], Plans], is_planned: bool
+def test_an_operation_while_no_planner_is_alive_records_due_slots_as_missed(
+    client: StoreClient, operation: Callable[[Facts, int], Plans], is_planned: bool
 ):
-    """However short that was: it matters who was there, not how late it is."""
-    start(ask, "planner", seen_at=ask.now)
-    identity = ask.add(every="1h", catch_up="skip", if_running="allow")
-    ask.go("08:59:58")
-    ask.plan()
+    """However short the outage was."""
+    start(client, "planner", seen_at=client.now)
+    identity = client.add(every="1h", catch_up="skip", if_running="allow")
+    client.go("08:59:58")
+    client.plan()
     if not is_planned:
-        ask(ask.store.unregister("planner"))
-    ask.go("09:00:01")
+        client(client.store.unregister("planner"))
+    client.go("09:00:01")
 
-    ask.change(identity, operation)
+    client.change(identity, operation)
 
-    ran = query(ask, "select count(*) from runs where kind = 'slot'")
-    told = query(ask, "select not_run from schedules union all select reason from slots_not_run")
-    is_missed = any("outage" in text for (text,) in told if text)
+    ran = query(client, "select count(*) from runs where kind = 'slot'")
+    rows = query(client, "select not_run from schedules union all select reason from slots_not_run")
+    is_missed = any("outage" in text for (text,) in rows if text)
     assert (ran == [(1,)], is_missed) == (is_planned, not is_planned)

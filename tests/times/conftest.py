@@ -1,12 +1,12 @@
-"""Every session starts cold: nothing that an earlier one worked out is left in a cache."""
+"""Every session starts with empty caches."""
 
 from __future__ import annotations
 
 import pytest
 
-from harness.times.cold import prune
+from harness.times.caches import clear_caches
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cold_caches() -> None:
-    prune()
+    clear_caches()

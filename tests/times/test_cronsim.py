@@ -1,4 +1,4 @@
-"""cronsim as a second opinion: it agrees, but for its own faults, each shown here."""
+"""A comparison with cronsim: it agrees except for known faults of its own, each shown here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cronsim_next(text: str, zone: str, after: datetime) -> datetime:
 
 
 def draw_common(random: Random) -> str:
-    """What both can read: cronsim knows neither W, L-3, ? nor H."""
+    """Without W, L-3, ? and H, which cronsim does not support."""
     wall = datetime(2025, 1, 1) + timedelta(minutes=random.randrange(500_000))
     while True:
         text = " ".join(
@@ -40,7 +40,7 @@ def draw_common(random: Random) -> str:
         return text
 
 
-def test_in_utc_it_agrees_on_the_next_fires_of_generated_expressions():
+def test_in_utc_cronsim_agrees_on_generated_expressions():
     random = Random(11)
     for _ in range(150):
         text = draw_common(random)
@@ -53,8 +53,8 @@ def test_in_utc_it_agrees_on_the_next_fires_of_generated_expressions():
             ours = found
 
 
-def test_in_zones_with_whole_hour_changes_it_agrees_from_outside_the_fold():
-    """Days and gaps and folds, asked from noon, with no day field that a midnight gap could hit."""
+def test_in_zones_with_whole_hour_changes_cronsim_agrees_from_outside_a_fold():
+    """From noon, and without day fields, which a gap at midnight could affect."""
     random = Random(12)
     compared = 0
     for zone in (NEW_YORK, "Europe/Berlin", "Australia/Sydney", "America/Sao_Paulo"):
@@ -71,7 +71,7 @@ def test_in_zones_with_whole_hour_changes_it_agrees_from_outside_the_fold():
 
 
 def is_known_fault(zone: str, instant: datetime) -> bool:
-    """Only within a day of a change of offset may the two differ."""
+    """They may differ only within a day of a change of offset."""
     near = walk.changes(zone, instant.year, instant.year)
     return any(abs(change - instant) < timedelta(days=1) for change in near)
 
@@ -80,12 +80,12 @@ def is_known_fault(zone: str, instant: datetime) -> bool:
     ("fault", "text", "zone", "after", "theirs", "right"),
     [
         (
-            "asked inside a fold it answers with an instant that is over",
+            "inside a fold its next slot is in the past",
             *("15 1 * * *", NEW_YORK, "2025-11-02T06:10Z"),
             *("2025-11-02T05:15Z", "2025-11-03T06:15Z"),
         ),
         (
-            "in a gap at midnight with a day field it fires at 01:00, which is no even hour",
+            "in a gap at midnight with a day field it fires at 01:00, which is not an even hour",
             *("0 */2 25 * *", "Africa/Cairo", "2025-04-24T12:00Z"),
             *("2025-04-24T22:00Z", "2025-04-24T23:00Z"),
         ),
@@ -100,7 +100,7 @@ def is_known_fault(zone: str, instant: datetime) -> bool:
             *("2025-04-05T17:30Z", "2025-04-05T15:30Z"),
         ),
         (
-            "it fires on a day that never came",
+            "it fires on a day that did not exist",
             *("0 * 30 * *", "Pacific/Apia", "2011-12-29T12:00Z"),
             *("2011-12-30T10:00Z", "2012-01-29T10:00Z"),
         ),
@@ -111,10 +111,10 @@ def is_known_fault(zone: str, instant: datetime) -> bool:
         ),
     ],
 )
-def test_where_it_differs_the_walk_is_on_our_side(
+def test_where_cronsim_differs_the_walk_agrees_with_quarterjack(
     fault: str, text: str, zone: str, after: str, theirs: str, right: str
 ):
-    words = walk.CronWords(text)
+    words = walk.CronText(text)
     start, end = at(after) + timedelta(minutes=1), at(right)
     steps = walk.steps(zone, max(start, end - timedelta(days=40)), end)
 

@@ -1,15 +1,13 @@
-"""Days, and the months they lie in."""
+"""Sets of days."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, RuledDays
-from quarterjack.times.months import LastWeekday, Month
+from quarterjack.times.days import DayRule, DaysFrom, EveryNthDay, MatchingDays
 
 EPOCH = date(1970, 1, 1)
 FIRST = (date.min - EPOCH).days
@@ -30,9 +28,7 @@ rules = st.builds(
 
 
 @given(rule=rules, start=st.dates(), count=st.integers(1, 9))
-def test_the_days_of_a_rule_are_those_that_a_look_at_every_day_finds(
-    rule: DayRule, start: date, count: int
-):
+def test_matching_days_equal_those_of_a_scan_of_every_day(rule: DayRule, start: date, count: int):
     def fits(day: date) -> bool:
         numbered = day.day in rule.numbers
         named = (day.weekday() + 1) % 7 in rule.weekdays
@@ -40,7 +36,7 @@ def test_the_days_of_a_rule_are_those_that_a_look_at_every_day_finds(
             (numbered or named) if rule.either else (numbered and named)
         )
 
-    days = RuledDays(rule)
+    days = MatchingDays(rule)
     begin = number(start)
     ahead = range(begin, min(begin + 800, LAST + 1))
     behind = range(begin, max(begin - 800, FIRST - 1), -1)
@@ -57,7 +53,7 @@ def test_the_days_of_a_rule_are_those_that_a_look_at_every_day_finds(
 
 
 def test_a_rule_in_december_alone_is_found_across_the_turn_of_the_year():
-    days = RuledDays(DayRule(months=(12,), numbers=frozenset({31})))
+    days = MatchingDays(DayRule(months=(12,), numbers=frozenset({31})))
 
     assert list(days.on_or_after(number(date(2025, 12, 31)), 3)) == [
         number(date(2025, 12, 31)),
@@ -68,18 +64,18 @@ def test_a_rule_in_december_alone_is_found_across_the_turn_of_the_year():
 
 
 def test_there_are_no_days_beyond_the_years_1_to_9999():
-    all_days = RuledDays(DayRule(weekdays=frozenset({1})))
+    all_days = MatchingDays(DayRule(weekdays=frozenset({1})))
 
     assert list(all_days.on_or_after(LAST + 1, 5)) == []
     assert all_days.on_or_before(FIRST - 1) is None
     assert list(all_days.on_or_after(FIRST - 1, 1)) == [number(date(1, 1, 1))]
     assert all_days.on_or_before(LAST + 1) == number(date(9999, 12, 27))
     assert list(all_days.on_or_after(number(date(9999, 12, 28)), 1)) == []
-    assert RuledDays(DayRule(months=(3,))).on_or_before(number(date(1, 2, 1))) is None
-    assert list(RuledDays(DayRule(months=(12,))).on_or_after(LAST, 3)) == [LAST]
+    assert MatchingDays(DayRule(months=(3,))).on_or_before(number(date(1, 2, 1))) is None
+    assert list(MatchingDays(DayRule(months=(12,))).on_or_after(LAST, 3)) == [LAST]
 
 
-def test_every_nth_day_goes_both_ways_from_the_known_one():
+def test_every_nth_day_in_both_directions_from_the_anchor():
     days = EveryNthDay(10, 7)
 
     assert list(days.on_or_after(10, 3)) == [10, 17, 24]
@@ -88,47 +84,10 @@ def test_every_nth_day_goes_both_ways_from_the_known_one():
     assert [days.on_or_before(day) for day in (10, 9, 17, -4)] == [10, 3, 17, -4]
 
 
-def test_days_from_a_first_one_know_none_before_it():
+def test_days_before_the_first_are_left_out():
     days = DaysFrom(10, EveryNthDay(10, 7))
 
     assert list(days.on_or_after(-100, 2)) == [10, 17]
     assert list(days.on_or_after(18, 1)) == [24]
     assert [days.on_or_before(day) for day in (9, 10, 16)] == [None, 10, 10]
-    assert DaysFrom(0, RuledDays(DayRule())).on_or_before(FIRST - 1) is None
-
-
-@pytest.mark.parametrize("first_weekday", range(7))
-@pytest.mark.parametrize("length", [28, 29, 30, 31])
-def test_the_nearest_working_day_is_a_working_day_of_this_month_within_two_days(
-    first_weekday: int, length: int
-):
-    month = Month(first_weekday, length)
-    for wanted in range(1, length + 1):
-        found = month.nearest_working_day(wanted)
-        assert 1 <= found <= length
-        assert month.weekday(found) in range(1, 6)
-        distance = abs(found - wanted)
-        assert distance <= (2 if wanted in (1, length) else 1)
-        if month.weekday(wanted) in range(1, 6):
-            assert found == wanted
-
-
-def test_the_nearest_working_day_of_a_weekend_day():
-    sunday_first = Month(0, 31)
-
-    assert sunday_first.nearest_working_day(1) == 2  # Sunday the 1st: Monday
-    assert sunday_first.nearest_working_day(7) == 6  # a Saturday: the Friday before
-    assert sunday_first.nearest_working_day(8) == 9  # a Sunday: the Monday after
-    assert Month(6, 31).nearest_working_day(1) == 3  # Saturday the 1st: not in another month
-    assert Month(0, 29).nearest_working_day(29) == 27  # Sunday the last: not in another month
-
-
-def test_weekdays_are_counted_within_the_month():
-    wednesday_first = Month(3, 31)
-
-    assert wednesday_first.nth_weekday(3, 1) == 1
-    assert wednesday_first.nth_weekday(2, 1) == 7
-    assert wednesday_first.nth_weekday(5, 5) == 31
-    assert LastWeekday(5).number_in(wednesday_first) == 31
-    assert LastWeekday(6).number_in(wednesday_first) == 25
-    assert LastWeekday(5).number_in(Month(3, 30)) == 24
+    assert DaysFrom(0, MatchingDays(DayRule())).on_or_before(FIRST - 1) is None

@@ -1,4 +1,4 @@
-"""Any spelling becomes a recurrence, or an error that says what to write."""
+"""The parser of recurrences: every spelling, and errors with remedies."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ BERLIN = "Europe/Berlin"
         ({"monthly": {"day": 31, "time": "00:00"}}, Monthly(31, Time(0))),
     ],
 )  # fmt: skip
-def test_every_spelling_is_read(spelling: Any, expected: Recurrence):
+def test_every_spelling_is_parsed(spelling: Any, expected: Recurrence):
     assert parse(spelling, now=NOW, key="k") == expected
 
 
@@ -98,7 +98,7 @@ def test_without_now_an_interval_stays_open():
     "spelling",
     ["2026-11-16T09:00:00Z", "5m", "0 9 * * *", {"cron": "0 9 * * *", "timezone": "UTC"}],
 )
-def test_a_zone_is_looked_at_also_where_it_changes_nothing(spelling: Any):
+def test_a_zone_is_validated_even_where_it_changes_nothing(spelling: Any):
     with pytest.raises(InvalidRecurrence, match='timezone "Mars/Olympus" is unknown'):
         parse(spelling, timezone="Mars/Olympus")
 
@@ -113,25 +113,25 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
 @pytest.mark.parametrize(
     ("spelling", "message"),
     [
-        ("5", 'every "5" is no duration; add a unit, as in "5s" or "5ms"'),
-        ("* * * *", 'cron "* * * *": it has 4 fields and needs 5'),
-        ("1 2 3", 'cron "1 2 3": it has 3 fields and needs 5'),
-        ("1 2 third", 'cron "1 2 third": it has 3 fields and needs 5'),
-        ("1 2 3 4 5 6 7", 'cron "1 2 3 4 5 6 7": it has 7 fields and needs 5'),
+        ("5", 'every "5" is not a valid duration; add a unit, as in "5s" or "5ms"'),
+        ("* * * *", 'cron "* * * *" has 4 fields instead of 5'),
+        ("1 2 3", 'cron "1 2 3" has 3 fields instead of 5'),
+        ("1 2 third", 'cron "1 2 third" has 3 fields instead of 5'),
+        ("1 2 3 4 5 6 7", 'cron "1 2 3 4 5 6 7" has 7 fields instead of 5'),
         ("2026-11-16T09:00:00", 'at "2026-11-16T09:00:00" has no offset from UTC'),
         ("2026-11-16", 'at "2026-11-16" is not RFC 3339'),
-        ("someday", 'recurrence "someday" is not understood; write cron ("0 9 * * *"), an interval '
+        ("someday", 'recurrence "someday" is invalid; use cron ("0 9 * * *"), an interval '
                     '("5m", "daily") or an instant (RFC 3339)'),
-        ("10 minutes past every hour", 'recurrence "10 minutes past every hour" is not understood'),
-        ("5 9", 'recurrence "5 9" is not understood'),
-        ("", 'recurrence "" is empty; say when'),
+        ("10 minutes past every hour", 'recurrence "10 minutes past every hour" is invalid'),
+        ("5 9", 'recurrence "5 9" is invalid'),
+        ("", 'recurrence "" is empty; write cron such as "0 9 * * *"'),
         ("x" * 257, 'recurrence "xxx'),
-        ("5m\n", r"recurrence '5m\n' holds a control character"),
-        (5, "recurrence 5 is neither; give text, or a mapping such as {'every': '5m'}"),
-        (None, "recurrence None is neither"),
-        ({}, "recurrence {} names no instants; give exactly one of cron, every, interval_seconds"),
+        ("5m\n", r"recurrence '5m\n' contains a control character"),
+        (5, "recurrence 5 is not text or a mapping; use cron, an interval or {'every': '5m'}"),
+        (None, "recurrence None is not text or a mapping"),
+        ({}, "recurrence {} has no recurrence field; use exactly one of cron, every, interval_sec"),
         ({"every": "5m", "cron": "* * * * *"},
-         "recurrence {'cron': '* * * * *', 'every': '5m'} has cron and every; give exactly one of"),
+         "recurrence {'cron': '* * * * *', 'every': '5m'} has cron and every; use exactly one of"),
         ({"cron": "* * * * *", "colour": 1, "anchor": "slot"}, "\n".join([
             "cron recurrence: 2 problems",
             "  - colour 1 is unknown; use dialect, dst_fold, dst_gap, end_at, key, seconds, "
@@ -142,10 +142,10 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
         ({"at": "2026-11-16T09:00Z", "start_at": 5},
          "at recurrence: start_at 5 does not go with at; use dst_fold, dst_gap, timezone"),
         ({"at": "2026-11-16T09:00:00Z", "timezone": "X"}, 'timezone "X" is unknown'),
-        ({"after": "2h", "dst_fold": "X"}, 'dst_fold "X" is unknown; write once or twice'),
-        ({"interval_seconds": 1.5}, "interval_seconds 1.5 is outside 1-3155760000; give a whole"),
-        ({"interval_seconds": True}, "interval_seconds True is outside 1-3155760000"),
-        ({"interval_seconds": 0}, "interval_seconds 0 is outside 1-3155760000; give a whole"),
+        ({"after": "2h", "dst_fold": "X"}, 'dst_fold "X" is unknown; use once or twice'),
+        ({"interval_seconds": 1.5}, "interval_seconds 1.5 is not a whole number; use a whole"),
+        ({"interval_seconds": True}, "interval_seconds True is not a whole number"),
+        ({"interval_seconds": 0}, "interval_seconds 0 is outside 1-3155760000; use a whole"),
         ({"hourly": 5}, 'hourly 5 is not a mapping; write it as {"minute": 30, "second": 0}'),
         ({"daily": {"clock": 5}}, "\n".join([
             "daily: 2 problems",
@@ -155,12 +155,12 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
         ({"weekly": {"days": ["monday"]}},
          'weekly: field "time" is missing; write it as {"days": ["monday"], "time": "09:00"}'),
         ({"hourly": {"minute": 5, "timezone": "UTC"}}, 'hourly: field "timezone" is unknown'),
-        ("0 9am * * *", 'cron "0 9am * * *": hour "9AM" is not understood; use 0-23'),
-        ("x 9 ? * 1", 'cron "x 9 ? * 1": minute "X" is not understood; use 0-59'),
+        ("0 9am * * *", 'cron "0 9am * * *": hour "9AM" is invalid; use 0-23'),
+        ("x 9 ? * 1", 'cron "x 9 ? * 1": minute "X" is invalid; use 0-59'),
         ({"monthly": {"day": 40, "time": "x"}}, "monthly: 2 problems"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused_with_what_to_write(spelling: Any, message: str):
+def test_invalid_input_is_refused_with_a_remedy(spelling: Any, message: str):
     with pytest.raises(InvalidRecurrence) as caught:
         parse(spelling)
 

@@ -1,9 +1,8 @@
-"""Windows beside a recurrence, and jitter."""
+"""Windows: which slots they admit, and when they open."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 
@@ -14,8 +13,8 @@ from hypothesis import strategies as st
 from harness.times import walk
 from harness.times.at import at, us
 from quarterjack import InvalidRecurrence
-from quarterjack.times import Window, jitter_of
-from quarterjack.times.instants import DAY, EARLIEST, HOUR, LATEST, MINUTE, SECOND, to_datetime
+from quarterjack.times import Window
+from quarterjack.times.instants import DAY, EARLIEST, HOUR, LATEST, MINUTE, to_datetime
 
 SYDNEY = "Australia/Sydney"
 NEW_YORK = "America/New_York"
@@ -58,7 +57,7 @@ def test_weekdays_are_names_or_numbers_and_sunday_has_two(not_on: list[object]):
 
 
 @pytest.mark.mission("D6")
-def test_dates_and_holidays_are_judged_in_the_zone():
+def test_dates_and_holidays_are_those_of_the_zone():
     window = Window(not_on=["2025-12-24", date(2025, 12, 31), "holidays:DE-BY"], timezone=SYDNEY)
 
     assert window.admits(us("2025-12-23T12:59Z"))
@@ -87,9 +86,9 @@ def test_a_window_without_constraints_admits_everything():
         (Window("22:00-06:00", ("saturday",)), "2025-06-07T05:00Z", "2025-06-08T00:00Z"),
         (Window(None, ("2025-06-04",)), "2025-06-04T10:00Z", "2025-06-05T00:00Z"),
         (Window("08:00-18:00", timezone=SYDNEY), "2025-06-04T10:00Z", "2025-06-04T22:00Z"),
-        # 02:15-02:45 never comes on the night of the gap.
+        # 02:15-02:45 does not exist on the night of the gap.
         (Window("02:15-02:45", timezone=NEW_YORK), "2025-03-09T05:00Z", "2025-03-10T06:15Z"),
-        # 02:30-05:00 has begun already when the gap is over.
+        # 02:30-05:00 has already begun when the gap is over.
         (Window("02:30-05:00", timezone=NEW_YORK), "2025-03-09T05:00Z", "2025-03-09T07:00Z"),
         # 00:45-01:15 opens once more when the clocks go back from 02:00 to 01:00.
         (Window("00:45-01:15", timezone=NEW_YORK), "2025-11-02T05:20Z", "2025-11-02T06:00Z"),
@@ -107,7 +106,7 @@ def test_when_a_window_opens(window: Window, at_instant: str, opens: str):
     minute=st.integers(0, 60 * 24 * 12),
     night=st.sampled_from(["2025-03-01T00:00Z", "2025-10-28T00:00Z", "2025-04-18T00:00Z"]),
 )
-def test_a_window_opens_at_the_first_minute_that_a_walk_finds_admitted(
+def test_a_window_opens_at_the_first_minute_that_a_walk_admits(
     low: int, length: int, not_on: set[int], zone: str, minute: int, night: str
 ):
     high = (low + length) % 96
@@ -137,7 +136,7 @@ def test_a_window_opens_at_the_first_minute_that_a_walk_finds_admitted(
     minute=st.integers(0, 60 * 24 * 5),
     night=st.sampled_from(["2025-03-07T00:00Z", "2025-10-31T00:00Z", "2025-04-04T00:00Z"]),
 )
-def test_the_answer_of_a_window_is_the_same_since_when_it_says(
+def test_the_refusal_has_been_the_same_since_the_returned_instant(
     hours: str, not_on: set[str], zone: str, minute: int, night: str
 ):
     window = Window(hours, tuple(not_on), zone)
@@ -151,18 +150,18 @@ def test_the_answer_of_a_window_is_the_same_since_when_it_says(
     assert instant - since < DAY + HOUR
 
 
-def test_the_answer_of_a_window_is_the_same_since_the_beginning_of_time():
+def test_the_refusal_may_have_been_the_same_since_the_year_1():
     assert Window("08:00-18:00", timezone="Asia/Tokyo").since(EARLIEST) == EARLIEST
 
 
-def test_a_window_that_does_not_open_before_the_end_of_time_says_so():
+def test_a_window_may_not_open_before_the_year_10000():
     never_again = Window("08:00-09:00")
 
     assert never_again.opens(us("9999-12-31T10:00Z")) is None
     assert Window(not_on=("friday",), timezone="Asia/Tokyo").opens(LATEST) is None
 
 
-def test_a_window_that_hardly_ever_opens_is_given_up_after_some_decades():
+def test_the_search_for_an_opening_ends_after_some_decades():
     ages = tuple(str(date(2025, 1, 1) + timedelta(days=n)) for n in range(10_100))
 
     assert Window(not_on=ages).opens(us("2025-01-01T00:00Z")) is None
@@ -172,42 +171,44 @@ def test_a_window_that_hardly_ever_opens_is_given_up_after_some_decades():
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ({"only_between": "8-18"}, 'only_between "8-18" is no pair of times; write it as '
+        ({"only_between": "8-18"}, 'only_between "8-18" is not a time range; write it as '
                                    '"08:00-18:00"'),
-        ({"only_between": 5}, 'only_between 5 is no pair of times; write it as "08:00-18:00"'),
-        ({"only_between": "25:00-26:00"}, 'only_between "25:00-26:00" holds no time of day; use '
+        ({"only_between": 5}, 'only_between 5 is not a time range; write it as "08:00-18:00"'),
+        ({"only_between": "25:00-26:00"}, 'only_between "25:00-26:00" has an invalid time; use '
                                           "00:00 to 23:59, and 24:00 only as the end"),
-        ({"only_between": "08:60-09:00"}, 'only_between "08:60-09:00" holds no time of day; use '
+        ({"only_between": "08:60-09:00"}, 'only_between "08:60-09:00" has an invalid time; use '
                                           "00:00 to 23:59, and 24:00 only as the end"),
-        ({"only_between": "08:00-09:60"}, 'only_between "08:00-09:60" holds no time of day; use '
+        ({"only_between": "08:00-09:60"}, 'only_between "08:00-09:60" has an invalid time; use '
                                           "00:00 to 23:59, and 24:00 only as the end"),
-        ({"only_between": "24:00-08:00"}, 'only_between "24:00-08:00" holds no time of day; use '
+        ({"only_between": "24:00-08:00"}, 'only_between "24:00-08:00" has an invalid time; use '
                                           "00:00 to 23:59, and 24:00 only as the end"),
-        ({"only_between": "08:00-24:01"}, 'only_between "08:00-24:01" holds no time of day; use '
+        ({"only_between": "08:00-24:01"}, 'only_between "08:00-24:01" has an invalid time; use '
                                           "00:00 to 23:59, and 24:00 only as the end"),
-        ({"only_between": "08:00-08:00"}, 'only_between "08:00-08:00" is empty: it starts where it '
-                                          "ends; give two different times"),
-        ({"not_on": "funday"}, 'not_on "funday" is no day; use a weekday, 0-7, a date such as '
+        ({"only_between": "08:00-08:00"}, 'only_between "08:00-08:00" starts and ends at the same '
+                                          "time; use two different times"),
+        ({"not_on": "funday"}, 'not_on "funday" is not a day; use a weekday, 0-7, a date such as '
                                '"2026-12-24", or "holidays:DE-BY"'),
-        ({"not_on": 8}, "not_on 8 is no day; use a weekday, 0-7, a date such as "
+        ({"not_on": 8}, "not_on 8 is not a day; use a weekday, 0-7, a date such as "
                         '"2026-12-24", or "holidays:DE-BY"'),
-        ({"not_on": [True]}, "not_on True is no day; use a weekday, 0-7, a date such as "
+        ({"not_on": [True]}, "not_on True is not a day; use a weekday, 0-7, a date such as "
                              '"2026-12-24", or "holidays:DE-BY"'),
-        ({"not_on": range(7)}, "not_on range(0, 7) names all seven weekdays; leave one, or pause "
-                               "the schedule"),
+        ({"not_on": range(7)}, "not_on range(0, 7) excludes every weekday; allow at least one, or "
+                               "pause the schedule"),
         ({"timezone": "Sydny"}, 'timezone "Sydny" is unknown; did you mean "Australia/Sydney"?'),
     ],
 )  # fmt: skip
-def test_a_window_that_cannot_be_is_refused(words: dict[str, object], problem: str):
+def test_an_invalid_window_is_refused(words: dict[str, object], problem: str):
     with pytest.raises(InvalidRecurrence) as caught:
         Window(**words)
 
     assert str(caught.value) == f"window: {problem}"
 
 
-def test_what_only_looks_like_a_day_is_refused():
+def test_a_value_that_is_not_a_day_is_refused():
     for item in (datetime(2026, 12, 24), b"monday", 10**5000, 1.0, None, ["monday"], "20261224x"):
-        with pytest.raises(InvalidRecurrence, match="is no day; use a weekday, 0-7, a date such"):
+        with pytest.raises(
+            InvalidRecurrence, match="is not a day; use a weekday, 0-7, a date such"
+        ):
             Window(not_on=[item])
 
 
@@ -219,8 +220,8 @@ def test_holidays_are_the_same_for_every_thread():
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(4) as pool:
-            caller = [pool.submit(list, map(window.admits, christmas)) for _ in range(4)]
-            admitted = [any(each.result()) for each in caller]
+            threads = [pool.submit(list, map(window.admits, christmas)) for _ in range(4)]
+            admitted = [any(each.result()) for each in threads]
     finally:
         sys.setswitchinterval(switch)
 
@@ -240,10 +241,12 @@ def test_unknown_holidays_are_refused_with_what_is_known():
         Window(not_on=("holidays:DE-QQ",))
 
 
-def test_holidays_without_the_extra_say_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_holidays_without_the_optional_package_say_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(__import__("sys").modules, "holidays", None)
 
-    with pytest.raises(InvalidRecurrence, match=r"needs an extra; pip install 'quarterjack\[cal"):
+    with pytest.raises(
+        InvalidRecurrence, match=r"needs an optional package; pip install 'quarterjack\[cal"
+    ):
         Window(not_on=("holidays:FR",))
 
 
@@ -258,7 +261,7 @@ def test_the_last_minute_of_an_hour_may_begin_and_end_a_window():
     assert not Window("08:59-09:59").admits(us("2025-06-04T09:59Z"))
 
 
-def test_all_problems_of_a_window_are_told_at_once():
+def test_all_problems_of_a_window_are_reported_at_once():
     with pytest.raises(InvalidRecurrence) as caught:
         Window("x", ("y", "z"), "q")
 
@@ -279,34 +282,3 @@ def test_the_json_form_of_a_window_reads_back():
         "not_on": ["sunday", "2026-12-24"],
         "timezone": SYDNEY,
     }
-
-
-# Jitter
-
-
-@pytest.mark.mission("D6")
-@given(schedule=st.integers(1), slot=st.integers(), jitter=st.integers(1, 10**12))
-def test_jitter_is_repeatable_and_less_than_its_span(schedule: int, slot: int, jitter: int):
-    first = jitter_of(schedule, slot, jitter)
-
-    assert first == jitter_of(schedule, slot, jitter)
-    assert 0 <= first < jitter
-
-
-@pytest.mark.mission("D6")
-def test_jitter_differs_between_slots_and_schedules_and_is_even():
-    hours = Counter(
-        jitter_of(schedule, slot * MINUTE, 60 * SECOND) // (10 * SECOND)
-        for schedule in range(60)
-        for slot in range(100)
-    )
-
-    assert set(hours) == set(range(6))
-    assert max(hours.values()) - min(hours.values()) < 200
-    assert jitter_of(1, 0, 10**12) != jitter_of(2, 0, 10**12)
-    assert jitter_of(1, 0, 10**12) != jitter_of(1, 1, 10**12)
-
-
-def test_jitter_is_a_known_number_that_no_version_may_change():
-    assert jitter_of(42, us("2025-01-01T00:00Z"), 30 * SECOND) == 11_817_092
-    assert jitter_of(42, 0, 0) == 0

@@ -1,1 +1,1 @@
-"""The HTTP door. Today it answers whether the program lives and is ready: `health`."""
+"""The HTTP server. It has the two health endpoints so far: `/healthz` and `/readyz`."""

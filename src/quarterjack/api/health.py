@@ -1,10 +1,12 @@
-"""`/healthz`: the program lives. `/readyz`: it works; if not, 503, why, and when to ask again."""
+"""`/healthz`: 200 while the process runs. `/readyz`: 200, or 503, the problems and Retry-After."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Callable
+
+from quarterjack.errors import Conflict
 
 _REQUEST_SECONDS = 5
 _HEADER_BYTES_MAX = 8192
@@ -14,11 +16,13 @@ _REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Servic
 
 
 async def serve_health(host: str, port: int, problems: Callable[[], list[str]]) -> asyncio.Server:
-    """Answer on this address; `problems` says why the program is not ready. Of too many connections
-    the oldest is closed, so that whoever asks is answered."""
+    """Serve both endpoints. `problems` returns why the process is not ready.
+
+    Above `CONNECTIONS_MAX` the oldest connection is closed, so that idle ones cannot block a probe.
+    """
     connected: dict[asyncio.StreamWriter, None] = {}
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected[writer] = None
         if len(connected) > CONNECTIONS_MAX:
             oldest = next(iter(connected))
@@ -30,36 +34,39 @@ async def serve_health(host: str, port: int, problems: Callable[[], list[str]]) 
                 writer.write(_response(head, problems))
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # whoever asked is gone, too slow or too wordy: nobody waits for an answer
+            pass  # the client disconnected, timed out or sent too large a header
         finally:
             connected.pop(writer, None)
             writer.close()
 
-    return await asyncio.start_server(answer, host, port, limit=_HEADER_BYTES_MAX)
+    try:
+        return await asyncio.start_server(handle, host, port, limit=_HEADER_BYTES_MAX)
+    except (OSError, UnicodeError) as error:
+        remedy = "use another --host or --port, or stop the program that uses it"
+        raise Conflict(f"cannot bind {host}:{port} ({error}); {remedy}") from error
 
 
 def _response(head: bytes, problems: Callable[[], list[str]]) -> bytes:
     method, _, rest = head.decode("latin-1").partition(" ")
     path = rest.partition(" ")[0].partition("?")[0].rstrip("/")
     if path not in ("/healthz", "/readyz"):
-        return _written(404, {"status": "not found"}, method)
+        return _encode(404, {"status": "not found"}, method)
     if method not in ("GET", "HEAD"):
-        return _written(405, {"status": "only GET"}, method)
-    found = problems() if path == "/readyz" else []
-    if found:
-        return _written(503, {"status": "not ready", "problems": found}, method)
-    return _written(200, {"status": "ok"}, method)
+        return _encode(405, {"status": "method not allowed"}, method)
+    if path == "/readyz" and (found := problems()):
+        return _encode(503, {"status": "not ready", "problems": found}, method)
+    return _encode(200, {"status": "ok"}, method)
 
 
-def _written(code: int, body: object, method: str) -> bytes:
+def _encode(code: int, body: object, method: str) -> bytes:
     text = json.dumps(body).encode() + b"\n"
-    later = f"Retry-After: {_RETRY_AFTER_SECONDS}\r\n" if code == 503 else ""
+    retry_after = f"Retry-After: {_RETRY_AFTER_SECONDS}\r\n" if code == 503 else ""
     head = (
         f"HTTP/1.1 {code} {_REASONS[code]}\r\n"
         "Content-Type: application/json\r\n"
         f"Content-Length: {len(text)}\r\n"
         "Cache-Control: no-store\r\n"
-        f"{later}"
+        f"{retry_after}"
         "Connection: close\r\n\r\n"
     )
     return head.encode() + (b"" if method == "HEAD" else text)

@@ -1,7 +1,7 @@
-"""The command line, a thin door: it reads arguments, asks, and prints.
+"""The command line: parses arguments, calls `control` or the store's reader, prints the result.
 
-Each file holds the commands of one subject; `printing` is how they all show what they found.
-Every command that reads takes `--json`. Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 changes
+Each module holds the commands of one subject; `printing` formats output and errors for all of them.
+Every command that reads takes `--json`. Exit codes: 0 ok, 1 failed, 2 usage error, 3 changes
 pending.
 """
 
@@ -33,7 +33,7 @@ COMMANDS = {
     "audit": "listing:audit_command",
     "nodes": "listing:nodes_command",
 }
-"""Where each one is."""
+"""Each command and where it is defined, in the order of `--help`."""
 
 
 @click.group(
@@ -41,4 +41,7 @@ COMMANDS = {
 )
 @click.version_option(__version__, prog_name="quarterjack")
 def commands() -> None:
-    """Say when and what; every due slot becomes exactly one run."""
+    """Run scheduled work on SQLite or PostgreSQL.
+
+    Every due slot becomes exactly one run, or a record of why it did not run.
+    """

@@ -1,93 +1,95 @@
-"""Where it is stored: the options of every command that works on a database, and that database."""
+"""The `--database`, `--config` and `--json` options that all database commands share."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from quarterjack.cli.printing import exit_on_error
-from quarterjack.cli.runtime import World
+from quarterjack.cli.printing import exit_on_error, with_options
+from quarterjack.cli.runtime import Runtime
 from quarterjack.config import DATABASE_URL, Settings, database_url
-from quarterjack.store.address import is_postgres, refuse_without_driver
+from quarterjack.store.address import address_of, is_postgres
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import path_of
+from quarterjack.targets import KINDS
 
 if TYPE_CHECKING:
     from quarterjack.control import Control
 
-CONFIGURATION = Path("quarterjack.yaml")
-"""The configuration file that is meant if none is named."""
+DEFAULT_CONFIG = Path("quarterjack.yaml")
 T = TypeVar("T")
 
 
 class Database(NamedTuple):
-    """The one that a command works on; no server need run."""
+    """The database that a command works on, directly; no server is needed."""
 
-    world: World
+    runtime: Runtime
     url: str
     config: Path | None
-    """The configuration file that was named, or that says where it is."""
+    """The configuration file in use, if any."""
 
     @property
-    def place(self) -> str:
-        """As it may be shown."""
-        if not is_postgres(self.url):
-            return str(path_of(self.url))
-        refuse_without_driver()
-        from quarterjack.store.postgres.connection import address_of
+    def location(self) -> str:
+        """The path or address to show to people, without credentials."""
+        return str(address_of(self.url) if is_postgres(self.url) else path_of(self.url))
 
-        return str(address_of(self.url))
-
-    def ask(
-        self, asking: Callable[[Control], Coroutine[Any, Any, T]], *, create: bool = False
+    def with_control(
+        self, request: Callable[[Control], Coroutine[Any, Any, T]], *, create: bool = False
     ) -> T:
-        """Ask something as whoever is at the keyboard."""
-        return self.world.ask(self.url, self.world.user, asking, create=create)
+        """Make a control request in the name of the current user, without a service."""
+        from quarterjack.control import Control
+        from quarterjack.service import open_store
 
-    @contextmanager
-    def reading(self) -> Iterator[Reader]:
-        reads = Reader(self.url)
-        try:
-            yield reads
-        finally:
-            reads.close()
+        async def answer() -> T:
+            user, store = self.runtime.user, await open_store(self.url, self.runtime, create=create)
+            try:
+                return await request(Control(store, by=user, origin="cli", owner=user))
+            finally:
+                await store.close()
+
+        return asyncio.run(answer())
+
+    def reader(self) -> closing[Reader]:
+        return closing(Reader(self.url, KINDS))
 
 
-def on_database(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that all of them share; the command is handed the database."""
+_database_options = with_options(
+    click.option("--database", metavar="URL", help="Database URL"),
+    click.option("--config", type=click.Path(path_type=Path), help="Configuration file"),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON"),
+    click.pass_obj,
+    exit_on_error,
+)
+
+
+def pass_database(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the shared options to a command and pass it the database."""
 
     @functools.wraps(command)
-    def found(world: World, database: str | None, config: Path | None, **words: Any) -> None:
-        command(_found(world, database, config), **words)
+    def wrapped(runtime: Runtime, database: str | None, config: Path | None, **args: Any) -> None:
+        command(_resolve(runtime, database, config), **args)
 
-    shared = [
-        click.option("--json", "as_json", is_flag=True, help="For programs."),
-        click.option("--config", type=click.Path(path_type=Path), help="A file that names it."),
-        click.option("--database", metavar="URL", help="Where it is stored."),
-    ]
-    made: Callable[..., None] = click.pass_obj(exit_on_error(found))
-    for option in shared:
-        made = option(made)
-    return made
+    return _database_options(wrapped)
 
 
-def _found(world: World, url: str | None, config: Path | None) -> Database:
-    """By the option, a file that is named, the environment, the usual file, or the default."""
-    is_said = url is not None or (config is None and DATABASE_URL in world.environment)
-    if not is_said and config is None and CONFIGURATION.exists():
-        config = CONFIGURATION
-    if is_said or config is None:
-        return Database(world, database_url(url, world.environment), config)
-    return Database(world, database_url(None, {}, _settings(config)), config)
+def _resolve(runtime: Runtime, url: str | None, config: Path | None) -> Database:
+    """In this order: `--database`, `--config`, the environment, `quarterjack.yaml`, the default."""
+    is_explicit = url is not None or (config is None and DATABASE_URL in runtime.environment)
+    if not is_explicit and config is None and DEFAULT_CONFIG.exists():
+        config = DEFAULT_CONFIG
+    if is_explicit or config is None:
+        return Database(runtime, database_url(url, runtime.environment), config)
+    return Database(runtime, database_url(None, {}, _database_setting(config)), config)
 
 
-def _settings(config: Path) -> Settings:
-    """Only what says where: whatever else is wrong in the file, people can look."""
+def _database_setting(config: Path) -> Settings:
+    """Reads only `database`: other errors in the file must not keep people from reading data."""
     from quarterjack.declare.yaml_file import read_yaml
 
     database = read_yaml(config).values.get("database")

@@ -1,4 +1,4 @@
-"""A group of commands, each loaded when it is used, so that the others start fast."""
+"""A click group that imports each command on first use, to keep start-up fast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """`table` says in which file of this folder each command is, and what it is called there."""
+    """`table` maps each command to `module:attribute` in this package."""
 
     def __init__(self, *args: Any, table: Mapping[str, str], **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,41 +1,22 @@
-"""The world as the command line sees it; `app` hands over the real one."""
+"""What commands need from the process they run in: the clock, the user, the environment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import os
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from quarterjack.control import Control
-    from quarterjack.declare.declaration import Declaration
-
-T = TypeVar("T")
+from quarterjack.clock import SystemClock
 
 
-class World(Protocol):
-    """What a command cannot do by itself."""
-
-    environment: Mapping[str, str]
+class Runtime(SystemClock):
+    environment: Mapping[str, str] = os.environ
 
     @property
     def user(self) -> str:
-        """Who is at the keyboard."""
-        ...
+        """The operating system's name of the user."""
+        import pwd
 
-    def now(self) -> int: ...
-    def monotonic(self) -> int: ...
-
-    def ask(
-        self,
-        database: str,
-        by: str,
-        asking: Callable[[Control], Coroutine[Any, Any, T]],
-        *,
-        create: bool = False,
-    ) -> T:
-        """Ask something of a database. `create` allows to make one where there is none."""
-        ...
-
-    def up(self, declaration: Declaration, database: str, **options: Any) -> None:
-        """Run the whole service until it is told to stop."""
-        ...
+        try:
+            return pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may know no names
+            return f"uid {os.getuid()}"

@@ -1,6 +1,7 @@
-"""DECLARE. From what a person wrote in a file to schedules in the store.
+"""DECLARE. From what a person wrote, in a file or in a program, to schedules in the store.
 
-`yaml_file` reads the file, with the line of everything it names; `declaration` makes settings and
-specifications of it, or tells all problems at once; `applying` finds the difference to the store
-and makes it equal, and `keeper` does so again if somebody removes a row from outside.
+`yaml_file` reads a file, with the line of each key: it is a `source`. `declaration` validates what
+a source says, with `settings` for the service; `difference` compares it with what is stored, which
+is pure; `apply` carries the difference out and logs it, but for older `revisions`; `reconciler`
+keeps the store equal while a node runs.
 """

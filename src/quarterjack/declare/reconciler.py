@@ -1,36 +1,34 @@
-"""Keeper: a declared schedule whose row was removed from outside is made anew, from now on; and a
-declaration that had to wait for nodes with a later one is applied when they are gone."""
+"""Reconciler: recreates declared schedules whose rows were removed from outside, and applies a
+declaration that was refused at the start, once no node with a later one is alive."""
 
 from __future__ import annotations
 
 from quarterjack.declare.apply import apply
 from quarterjack.declare.declaration import Declaration
-from quarterjack.rules import next_look
+from quarterjack.rules.policies.service_limits import next_step_at
 from quarterjack.store.store import Store
 from quarterjack.telemetry.logs import log, log_fields
 
 
 class Reconciler:
-    name = "keeper"
+    name = "reconciler"
 
-    def __init__(self, store: Store, declaration: Declaration) -> None:
+    def __init__(self, store: Store, declaration: Declaration, *, is_older: bool = False) -> None:
         self._store = store
         self._declaration = declaration
+        self._is_older = is_older
+        """A node with a later one was alive, so it is not applied yet."""
         self._expected: int | None = None
-        self.waits = False
-        """It was refused when we started, and not before others were."""
 
     async def step(self, now: int) -> int:
-        if self.waits:
-            self.waits = (await apply(self._store, self._declaration, now)).is_refused
+        if self._is_older:
+            self._is_older = (await apply(self._store, self._declaration, now)).is_refused
         owner = self._declaration.settings.name
         count = await self._store.count_owned(owner)
         if count != self._expected:
-            # Never more than that: another node may run a later declaration of the same name.
+            # Add what is missing, and no more: another node may run a later revision.
             changes = await apply(self._store, self._declaration, now, only_missing=True)
             if changes.added:
-                log.warning(
-                    "schedules were gone, made anew %s", log_fields(count=len(changes.added))
-                )
+                log.warning("recreated missing schedules %s", log_fields(count=len(changes.added)))
             self._expected = await self._store.count_owned(owner)
-        return next_look(now, None, self._declaration.limits)
+        return next_step_at(now, None, self._declaration.limits)

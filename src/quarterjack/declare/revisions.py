@@ -1,27 +1,17 @@
-"""Editions: of one declaration, which texts were applied, and in which order. A node that starts
-with an older one than a node that is there does not undo what that one has declared."""
+"""Which revisions of a declaration were applied, and in which order, so that a node with an older
+one does not undo what a node that is alive has declared later."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import NamedTuple
-
-from quarterjack.declare.declaration import Declaration
 
 _KEPT = 50
 
 
-def revision_of(declaration: Declaration) -> str:
-    """What it says of schedules and of what they share; where the file lies does not matter."""
-    service = declaration.service._replace(file=None).to_text()
-    said = json.dumps([service, declaration.schedules], sort_keys=True, default=str)
-    return blake2b(said.encode(), digest_size=16).hexdigest()
-
-
 class Revisions(NamedTuple):
-    """By their order: the last one that was applied has the highest number."""
+    """Revisions by their order: the one that was applied last has the highest number."""
 
     numbers: Mapping[str, int]
 
@@ -36,7 +26,7 @@ class Revisions(NamedTuple):
         return bool(self.numbers) and self.numbers.get(revision) == max(self.numbers.values())
 
     def is_before(self, revision: str, other: str) -> bool:
-        """Was the other one applied later? Of those that never were nobody can tell."""
+        """Was the other one applied later? The order of revisions never applied is unknown."""
         return revision in self.numbers and self.numbers.get(other, 0) > self.numbers[revision]
 
     def with_last(self, revision: str) -> Revisions:

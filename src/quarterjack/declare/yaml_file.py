@@ -1,5 +1,5 @@
-"""YAML as people mean it: `12:30` and `on` stay text, a key twice is an error, and everything
-knows its line."""
+"""Reads YAML as people mean it: `12:30` and `on` stay text, a key given twice is an error, and each
+key has its line."""
 
 from __future__ import annotations
 
@@ -14,46 +14,61 @@ _TAGS = {
 }
 _BYTES_MAX = 10_000_000
 _VALUES_MAX = 1_000_000
-"""Aliases count each time: a small file can say the same thing without end."""
+"""Each use of an alias counts: aliases make a small file very large."""
 
 
 class Document(NamedTuple):
-    """What a file says, and where it says it."""
+    """A source of declarations (`source.Source`)."""
 
+    path: Path
     values: dict[str, Any]
     lines: dict[tuple[str, ...], int]
     """By path, such as `("schedules", "nightly")`."""
 
-    def line(self, *path: str) -> int:
-        """Where this is said, or the nearest thing around it."""
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    @property
+    def location(self) -> str:
+        return str(self.path.absolute())
+
+    def place(self, *path: str) -> str:
+        """File and line of a value, or of the nearest value around it."""
         while path and path not in self.lines:
             path = path[:-1]
-        return self.lines.get(path, 1)
+        return f"{self.path}:{self.lines.get(path, 1)}"
 
 
 def read_yaml(path: Path) -> Document:
-    remedy = "name a YAML file that can be read"
+    return _Parser(path).document(_read_text(path))
+
+
+def _read_text(path: Path) -> str:
     try:
         if not path.is_file():
-            why = "is no file" if path.exists() else "does not exist"
-            raise InvalidSpecification.because("file", str(path), why, remedy)
+            raise _unreadable(path, "is not a file" if path.exists() else "does not exist")
         if path.stat().st_size > _BYTES_MAX:
-            shorter = f"use at most {_BYTES_MAX} bytes"
-            raise InvalidSpecification.because("file", str(path), "is too long", shorter)
-        text = path.read_text(encoding="utf-8")
+            raise _unreadable(path, "is too long", f"use at most {_BYTES_MAX} bytes")
+        return path.read_text(encoding="utf-8")
+    except InvalidSpecification:
+        raise
     except (OSError, UnicodeError, ValueError) as error:
-        if isinstance(error, InvalidSpecification):
-            raise
-        why = f"cannot be read ({getattr(error, 'strerror', None) or error})"
-        raise InvalidSpecification.because("file", str(path), why, remedy) from None
-    return _Reading(path).document(text)
+        why = getattr(error, "strerror", None) or error
+        raise _unreadable(path, f"cannot be read ({why})") from None
 
 
-class _Reading:
+def _unreadable(
+    path: Path, reason: str, remedy: str = "give a YAML file that can be read"
+) -> InvalidSpecification:
+    return InvalidSpecification.because("file", str(path), reason, remedy)
+
+
+class _Parser:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines: dict[tuple[str, ...], int] = {}
-        self._seen = 0
+        self._count = 0
 
     def document(self, text: str) -> Document:
         from ruamel.yaml import YAML
@@ -68,17 +83,16 @@ class _Reading:
         except RecursionError:
             raise self._wrong(1, "is nested too deeply", "use fewer levels") from None
         if values is None:
-            remedy = "write `schedules: {}` if you mean that there are none"
-            raise self._wrong(1, "says nothing", remedy)
+            raise self._wrong(1, "is empty", "write `schedules: {}` if there are no schedules")
         if not isinstance(values, dict):
-            raise self._wrong(1, "is no mapping", "write names and values, one to a line")
-        return Document(values, self._lines)
+            raise self._wrong(1, "is not a mapping", "write names and values, one to a line")
+        return Document(self._path, values, self._lines)
 
     def _value(self, node: Any, path: tuple[str, ...]) -> Any:
         line = node.start_mark.line + 1
-        self._seen += 1
-        if self._seen > _VALUES_MAX:
-            raise self._wrong(line, "says too much", f"use at most {_VALUES_MAX} values")
+        self._count += 1
+        if self._count > _VALUES_MAX:
+            raise self._wrong(line, "holds too many values", f"use at most {_VALUES_MAX}")
         if node.tag not in _TAGS:
             raise self._wrong(line, f"has the tag {node.tag}", "leave tags out")
         if isinstance(node.value, str):
@@ -87,18 +101,21 @@ class _Reading:
             raise self._wrong(line, "is nested too deeply", "use fewer levels")
         if node.tag.endswith(":seq"):
             return [self._value(each, (*path, str(i))) for i, each in enumerate(node.value)]
-        found: dict[Any, Any] = {}
+        return self._mapping(node, path)
+
+    def _mapping(self, node: Any, path: tuple[str, ...]) -> dict[Any, Any]:
+        values: dict[Any, Any] = {}
         for name, value in node.value:
             key = self._value(name, path)
             line = name.start_mark.line + 1
             if not isinstance(key, str | int | float | bool):
-                raise self._wrong(line, "has a key that is no text", "use text")
-            if key in found:
-                raise self._wrong(line, f'says "{key}" twice', "remove one of them")
+                raise self._wrong(line, "has a key that is not text", "use text")
+            if key in values:
+                raise self._wrong(line, f'gives "{key}" a second time', "remove one of them")
             own = (*path, str(key))
             self._lines[own] = line
-            found[key] = self._value(value, own)
-        return found
+            values[key] = self._value(value, own)
+        return values
 
     def _scalar(self, node: Any, line: int) -> Any:
         if node.tag.rpartition(":")[2] not in _PLAIN:
@@ -106,7 +123,7 @@ class _Reading:
         try:
             return self._yaml.constructor.construct_object(node)
         except (KeyError, ValueError):
-            raise self._wrong(line, "holds a number that is none", "write it as text") from None
+            raise self._wrong(line, "holds an invalid number", "write it as text") from None
 
     def _not_yaml(self, error: Exception) -> InvalidSpecification:
         mark = getattr(error, "problem_mark", None)

@@ -1,9 +1,10 @@
-"""DO. Each process is `async step(now) -> next wake`: it asks the store for one thing, with the
-rule that decides, and says when it wants to be asked again. Nothing else here knows the time.
+"""DO. Each process is `async step(now) -> next wake`: it calls one transaction of the store with
+the rule that decides, and returns when it wants to step again. No process reads a clock.
 
-Read `loop` (how a process is kept stepping), then the processes in the life of a run: `planner`
-(due slots become runs), `worker` (runs become attempts) with `executor` and `output`, `renewer`
-(leases), `rescuer` (attempts whose worker is gone), `notifier` (what people should hear of),
-`pruner` (what may be forgotten), `caretaker` (what grows beside the data), `timekeeper` (a clock
-that jumps), `heart` (the clock of a database that has one). `node` puts them together.
+Read `loop` (how a process is kept stepping), then the processes in the order of a run's life:
+`planner` (due slots become runs), `worker` (runs become attempts) with `executor`, `output` and
+`recorder`, `leases` (renewing them, and settling attempts whose lease expired), `notifier` (the
+outbox), `pruner` (rows past their retention), `storage` (log and size of the database file),
+`clock_watch` (a clock that jumps), `heartbeat` (the clock of a database server). `node` runs them
+together.
 """

@@ -1,13 +1,13 @@
-"""Executor: one attempt after another is acted on by its target, and ends in an outcome, however
-it ends: by itself, by its timeout, because it is cancelled, or because the worker stops."""
+"""Executor: passes attempts to their targets, and turns every end into one outcome: by itself, by
+timeout, by cancellation, or because the worker stops."""
 
 from __future__ import annotations
 
 import asyncio
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
+from quarterjack.engine.clock_watch import Clock
 from quarterjack.engine.output import CHUNK_BYTES, Output
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome
@@ -17,30 +17,28 @@ from quarterjack.targets.call import Answer, Call, Target
 from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
-GIVE_UP_SECONDS = 15
-"""After this, work that does not end when it is told to is left to itself."""
+ABANDON_SECONDS = 15
+"""How long a cancelled task may take to end. After that its place is given to other work."""
 _ERROR_MAX = 4000
 
 
-class Ticking(Protocol):
-    def monotonic(self) -> int: ...
+Targets = Mapping[str, Target]
+"""By the kind of target."""
 
 
 class Cause(TextEnum):
-    """Why an attempt is told to stop."""
+    """Why an attempt is cancelled."""
 
     TIMEOUT = "timeout"
     CANCEL = "cancel"
-    HAND_BACK = "hand back"
+    SHUTDOWN = "shutdown"
     FENCED = "fenced"
 
 
 class RunningAttempt:
-    """An attempt under way."""
-
     __slots__ = (
-        "cause", "claim", "gives_up", "has_begun", "has_ended", "key", "leased_at", "outcome",
-        "output", "run", "task",
+        "abandon_timer", "cause", "claim", "has_ended", "has_started", "key", "leased_at",
+        "outcome", "output", "run", "task",
     )  # fmt: skip
 
     def __init__(self, claim: Claim) -> None:
@@ -53,19 +51,19 @@ class RunningAttempt:
         self.cause: Cause | None = None
         self.task: asyncio.Task[None]
         self.outcome: Outcome | None = None
-        self.gives_up: asyncio.TimerHandle | None = None
-        self.has_begun = False
+        self.abandon_timer: asyncio.TimerHandle | None = None
+        self.has_started = False
         self.has_ended = False
 
 
 class Executor:
-    """Starts attempts and stops them; whoever started one is told how it ended, once. When it ended
-    is told by the clock that all nodes agree on, and how long it may take by the host's own."""
+    """Starts and stops attempts, and calls `on_end` exactly once for each. Instants come from the
+    clock that all nodes share, timeouts from the host's monotonic one."""
 
     def __init__(
         self,
-        targets: Mapping[str, Target],
-        clock: Ticking,
+        targets: Targets,
+        clock: Clock,
         now: Callable[[], int],
         on_end: Callable[[RunningAttempt, Outcome], None],
         on_output: Callable[[], None],
@@ -77,78 +75,64 @@ class Executor:
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
         self._deadlines: dict[RunningAttempt, int] = {}
-        """Until when each may run, by the monotonic clock."""
-        self._alarm: asyncio.TimerHandle | None = None
-        """One for all of them: for the earliest, or one that has ended since."""
-        self._alarm_at = 0
+        """By the monotonic clock."""
+        self._timer: asyncio.TimerHandle | None = None
+        """One for all deadlines: set for the earliest, or for one that has ended since."""
+        self._timer_at = 0
 
     def start(self, claim: Claim, after: Sequence[asyncio.Task[None]] = ()) -> RunningAttempt:
-        """Begin an attempt; after others of the same run, if they are still ending."""
-        attempting = RunningAttempt(claim)
-        attempting.task = self._loop.create_task(self._act(attempting, after))
-        return attempting
+        """Start an attempt, after earlier ones of the same run that are still ending."""
+        attempt = RunningAttempt(claim)
+        attempt.task = self._loop.create_task(self._execute(attempt, after))
+        return attempt
 
-    def stop(self, attempting: RunningAttempt, cause: Cause) -> None:
-        """Ask it to end. The first cause counts, unless the attempt is not ours any more."""
-        if attempting.has_ended or attempting.cause is cause:
+    def stop(self, attempt: RunningAttempt, cause: Cause) -> None:
+        """Cancel it. The first cause counts, unless a later one says that it was fenced."""
+        if attempt.has_ended or attempt.cause is cause:
             return
-        if attempting.cause is None or cause is Cause.FENCED:
-            attempting.cause = cause
-            attempting.task.cancel()
-            if attempting.has_begun:
-                self._cancel_timers(attempting)
-                give_up = self._loop.call_later(GIVE_UP_SECONDS, self._give_up, attempting)
-                attempting.gives_up = give_up
-            else:  # it never will
-                self._end(attempting)
+        if attempt.cause is None or cause is Cause.FENCED:
+            attempt.cause = cause
+            attempt.task.cancel()
+            if attempt.has_started:
+                self._cancel_timers(attempt)
+                timer = self._loop.call_later(ABANDON_SECONDS, self._abandon, attempt)
+                attempt.abandon_timer = timer
+            else:  # a task cancelled before its first step never runs
+                self._end(attempt)
 
-    async def _act(self, attempting: RunningAttempt, after: Sequence[asyncio.Task[None]]) -> None:
-        attempting.has_begun = True
+    async def _execute(self, attempt: RunningAttempt, after: Sequence[asyncio.Task[None]]) -> None:
+        attempt.has_started = True
         try:
             if after:
-                await asyncio.wait(after, timeout=GIVE_UP_SECONDS)
-            answer = await self._answer(attempting)
+                await asyncio.wait(after, timeout=ABANDON_SECONDS)
+            answer = await self._call_target(attempt)
             failpoint("attempt.ended")
         except asyncio.CancelledError:
-            attempting.outcome = self._stopped(attempting)
+            attempt.outcome = self._cancelled(attempt)
         except BaseException as error:
-            # What the work raises is its answer, whatever it is, and must not end the worker.
-            attempting.output.write(_safely(traceback.format_exc).encode())
-            attempting.outcome = Outcome(Ending.FAILED, self._now(), _told(error))
+            # Whatever the target raises is its answer, and must not end the worker.
+            attempt.output.write(_safe_text(traceback.format_exc).encode())
+            attempt.outcome = Outcome(Ending.FAILED, self._now(), _error_text(error))
         else:
-            ending = Ending.SUCCEEDED if answer.error is None else Ending.FAILED
-            attempting.outcome = Outcome(
-                ending, self._now(), answer.error, answer.result, answer.retryable
-            )
-        self._end(attempting)
+            now, ending = self._now(), Ending.SUCCEEDED if answer.error is None else Ending.FAILED
+            attempt.outcome = Outcome(ending, now, answer.error, answer.result, answer.retryable)
+        self._end(attempt)
 
-    async def _answer(self, attempting: RunningAttempt) -> Answer:
-        specification = attempting.claim.specification
-        kind, timeout = specification.target.kind, specification.timeout
+    async def _call_target(self, attempt: RunningAttempt) -> Answer:
+        run, specification, key, last_success_at, owner = attempt.claim
+        kind, fields = specification.target.kind, specification.target.fields
         target = self._targets.get(kind)
         if target is None:
-            return Answer(f"targets of kind {kind} are not known to this worker")
-        if timeout is not None:
-            self._set_deadline(attempting, timeout)
+            return Answer(f"this worker has no target of kind {kind}")
+        if specification.timeout is not None:
+            self._set_deadline(attempt, specification.timeout)
         failpoint("launch.before")
-        return await target.act(self._call(attempting))
-
-    def _call(self, attempting: RunningAttempt) -> Call:
-        run, specification, key, last_success_at, owner = attempting.claim
-        return Call(
-            attempting.key[0],
-            run.schedule_id,
-            key,
-            specification.name,
-            run.slot,
-            run.attempt,
-            run.repeat,
-            specification.payload,
-            last_success_at,
-            owner,
-            specification.target.fields,
-            self._writer(attempting.output),
-        )
+        call = Call(
+            attempt.key[0], run.schedule_id, key, specification.name, run.slot, run.attempt,
+            run.repeat, specification.payload, last_success_at, owner, fields,
+            self._writer(attempt.output),
+        )  # fmt: skip
+        return await target.act(call)
 
     def _writer(self, output: Output) -> Callable[[bytes], None]:
         def write(data: bytes) -> None:
@@ -160,67 +144,63 @@ class Executor:
 
         return write
 
-    def _stopped(self, attempting: RunningAttempt) -> Outcome:
-        now, cause, run = self._now(), attempting.cause, attempting.run
+    def _cancelled(self, attempt: RunningAttempt) -> Outcome:
+        now, cause = self._now(), attempt.cause
         if cause is Cause.TIMEOUT:
-            seconds = (attempting.claim.specification.timeout or 0) / SECOND
-            return Outcome(Ending.TIMED_OUT, now, f"it took longer than its {seconds:g} s")
+            seconds = (attempt.claim.specification.timeout or 0) / SECOND
+            return Outcome(Ending.TIMED_OUT, now, f"timed out after {seconds:g} s")
         if cause is Cause.CANCEL:
             return Outcome(Ending.CANCELLED, now)
-        if cause is Cause.HAND_BACK:
-            why = f"worker {run.worker} was stopped"
+        if cause is Cause.SHUTDOWN:
+            why = f"worker {attempt.run.worker} stopped"
             return Outcome(Ending.LOST, now, why, handed_back=True)
         if cause is Cause.FENCED:
-            return Outcome(Ending.LOST, now, "its lease was lost")
-        return Outcome(Ending.FAILED, now, "the work cancelled itself")
+            return Outcome(Ending.LOST, now, "lease lost")
+        return Outcome(Ending.FAILED, now, "the task cancelled itself")
 
-    def _set_deadline(self, attempting: RunningAttempt, timeout: int) -> None:
+    def _set_deadline(self, attempt: RunningAttempt, timeout: int) -> None:
         now = self._clock.monotonic()
-        self._deadlines[attempting] = now + timeout
-        if self._alarm is None or now + timeout < self._alarm_at:
-            self._set_alarm(now + timeout, now)
+        self._deadlines[attempt] = now + timeout
+        if self._timer is None or now + timeout < self._timer_at:
+            self._set_timer(now + timeout, now)
 
-    def _set_alarm(self, deadline: int, now: int) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm_at = deadline
-        self._alarm = self._loop.call_later((deadline - now) / SECOND, self._time_out)
+    def _set_timer(self, deadline: int, now: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_later((deadline - now) / SECOND, self._time_out)
 
     def _time_out(self) -> None:
-        """Whoever has run for too long is stopped; the next alarm is for whoever comes next."""
-        now, self._alarm = self._clock.monotonic(), None
-        for attempting in [each for each, until in self._deadlines.items() if until <= now]:
-            self.stop(attempting, Cause.TIMEOUT)
+        now, self._timer = self._clock.monotonic(), None
+        for attempt in [each for each, deadline in self._deadlines.items() if deadline <= now]:
+            self.stop(attempt, Cause.TIMEOUT)
         if self._deadlines:
-            self._set_alarm(min(self._deadlines.values()), now)
+            self._set_timer(min(self._deadlines.values()), now)
 
-    def _give_up(self, attempting: RunningAttempt) -> None:
-        """It does not end though it was told to. Its seat is free; what it goes on doing is its
-        own, and changes no row."""
-        log.warning("work does not end when told to %s", log_fields(run=attempting.run.id))
-        self._end(attempting)
+    def _abandon(self, attempt: RunningAttempt) -> None:
+        """Whatever the task still does changes no row."""
+        log.warning("task ignores its cancellation; abandoned %s", log_fields(run=attempt.run.id))
+        self._end(attempt)
 
-    def _end(self, attempting: RunningAttempt) -> None:
-        """However it came to that: the first end counts."""
-        self._cancel_timers(attempting)
-        if not attempting.has_ended:
-            attempting.has_ended = True
-            self._on_end(attempting, attempting.outcome or self._stopped(attempting))
+    def _end(self, attempt: RunningAttempt) -> None:
+        self._cancel_timers(attempt)
+        if not attempt.has_ended:
+            attempt.has_ended = True
+            self._on_end(attempt, attempt.outcome or self._cancelled(attempt))
 
-    def _cancel_timers(self, attempting: RunningAttempt) -> None:
-        self._deadlines.pop(attempting, None)
-        if attempting.gives_up is not None:
-            attempting.gives_up.cancel()
+    def _cancel_timers(self, attempt: RunningAttempt) -> None:
+        self._deadlines.pop(attempt, None)
+        if attempt.abandon_timer is not None:
+            attempt.abandon_timer.cancel()
 
 
-def _told(error: BaseException) -> str:
-    """As text that every database takes, and that is not too long."""
-    text = _safely(lambda: f"{type(error).__name__}: {error}")
-    return text[:_ERROR_MAX]
+def _error_text(error: BaseException) -> str:
+    return _safe_text(lambda: f"{type(error).__name__}: {error}")[:_ERROR_MAX]
 
 
-def _safely(text: Callable[[], str]) -> str:
+def _safe_text(text: Callable[[], str]) -> str:
+    """Text that every database accepts."""
     try:
         return text().encode(errors="replace").decode()
-    except Exception:  # its own way of being shown fails, too
-        return "an error that cannot be shown"
+    except Exception:  # formatting the error failed, too
+        return "(the error message cannot be formatted)"

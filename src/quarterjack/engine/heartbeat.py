@@ -1,44 +1,42 @@
-"""Heart: where many machines share a database, its clock is read again and again, and with it what
-there is to do: hints of others may be lost."""
+"""Heartbeat: on a database that several machines share, reads its clock at a fixed interval, and
+with it what there is to do, because hints from other nodes may be lost."""
 
 from __future__ import annotations
 
 from quarterjack.engine.loop import Hint
 from quarterjack.store.store import Store
-from quarterjack.store.transactions.nodes import CLOCKS_APART
+from quarterjack.store.transactions.nodes import CLOCK_SKEW_MAX
 from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
 
 class Heartbeat:
-    name = "heart"
+    name = "heartbeat"
 
-    def __init__(self, store: Store, every: int, hint: Hint) -> None:
+    def __init__(self, store: Store, interval: int, hint: Hint) -> None:
         self._store = store
-        self._every = every
+        self._interval = interval
         self._hint = hint
-        self._told = 0
+        self._logged_difference = 0
 
     async def step(self, now: int) -> int:
         heartbeat = await self._store.heartbeat()
-        self._tell_skew(heartbeat.ahead)
+        self._log_clock_difference(heartbeat.ahead)
         if heartbeat.next_wake is not None:
             self._hint("planner", heartbeat.next_wake)
-        if heartbeat.waits:
+        if heartbeat.has_queued_runs:
             self._hint("worker")
         if heartbeat.next_lease_end is not None:
-            self._hint("rescuer", heartbeat.next_lease_end)
-        return now + self._every
+            self._hint("lease rescuer", heartbeat.next_lease_end)
+        return now + self._interval
 
-    def _tell_skew(self, ahead: int) -> None:
-        """Once, and again if it changes: the clock of the database decides, but logs and people go
-        by that of the host."""
-        if abs(ahead - self._told) > CLOCKS_APART:
-            self._told = ahead
-            if abs(ahead) <= CLOCKS_APART:
-                log.info("the clock of this host is the database's again")
-                return
-            seconds = f"{ahead / SECOND:+.1f}"
-            log.warning(
-                "the clock of this host is not the database's %s", log_fields(seconds=seconds)
-            )
+    def _log_clock_difference(self, ahead: int) -> None:
+        """Only when it changes. The database's clock decides, but log lines carry the host's."""
+        if abs(ahead - self._logged_difference) <= CLOCK_SKEW_MAX:
+            return
+        self._logged_difference = ahead
+        if abs(ahead) <= CLOCK_SKEW_MAX:
+            log.info("the host clock matches the database clock again")
+            return
+        facts = log_fields(seconds=f"{ahead / SECOND:+.1f}")
+        log.warning("the host clock differs from the database clock %s", facts)

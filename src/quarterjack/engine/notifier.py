@@ -1,5 +1,5 @@
-"""Notifier: what people should hear of was written with the decision; it is told at least once,
-and marked afterwards. Today it is told to the log."""
+"""Notifier: delivers the notifications of the outbox at least once, and marks them sent afterwards.
+For now it delivers them to the log."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ class Notifier:
         self._store = store
 
     async def step(self, now: int) -> int | None:
-        notifications = await self._store.take_notifications(BATCH)
-        for notification in notifications:
-            about = ",".join(notification.about)
-            log.warning(
-                "%s %s",
-                notification.kind,
-                log_fields(about=about, notification=notification.id, why=notification.detail),
-            )
+        notifications = await self._store.unsent_notifications(BATCH)
+        for each in notifications:
+            facts = log_fields(about=",".join(each.about), notification=each.id, why=each.detail)
+            log.warning("%s %s", each.kind, facts)
         if notifications:
-            failpoint("notices.told")
+            failpoint("notifications.delivered")
             await self._store.mark_sent(notifications, now)
         return now if len(notifications) == BATCH else None

@@ -1,5 +1,5 @@
-"""Output: what an attempt puts out, in chunks; of a lot of it the head and the tail are kept, so
-that memory and database stay small whatever the work does."""
+"""Output of one attempt, in chunks. Of much output only the head and the tail are kept, so that
+memory and database stay small whatever the target writes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ HEAD_BYTES = TAIL_BYTES = 512 * 1024
 
 
 class Output:
-    """Of one attempt."""
-
-    __slots__ = ("_head", "_head_left", "_left_out", "_run", "_sequence", "_tail", "_unstored")
+    __slots__ = ("_head", "_head_left", "_omitted", "_run", "_sequence", "_tail", "_unstored")
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -23,7 +21,7 @@ class Output:
         self._head = bytearray()
         self._head_left = HEAD_BYTES
         self._tail = bytearray()
-        self._left_out = 0
+        self._omitted = 0
         self._unstored: list[Chunk] = []
 
     def write(self, data: bytes) -> None:
@@ -33,24 +31,24 @@ class Output:
         self._tail += rest
         if (surplus := len(self._tail) - TAIL_BYTES) > 0:
             del self._tail[:surplus]
-            self._left_out += surplus
+            self._omitted += surplus
 
     @property
     def waiting_bytes(self) -> int:
-        """How much of the head is not safe yet."""
+        """How much of the head is not stored yet."""
         return len(self._head) + sum(len(chunk.data) for chunk in self._unstored)
 
     def unstored(self, now: int, *, at_end: bool = False) -> list[Chunk]:
-        """What is to be stored now; the tail only at the end, for until then it changes. It is
-        given again until `stored` says that it is safe."""
+        """What to store now, returned again until `stored` confirms it. The tail is included only
+        at the end, because it changes until then."""
         if not self._head and not self._tail:
             return list(self._unstored)
         data = bytes(self._head)
         self._head.clear()
         if at_end:
-            if self._left_out:
-                data += f"\n[{self._left_out} bytes are left out here]\n".encode()
-                self._left_out = 0
+            if self._omitted:
+                data += f"\n[{self._omitted} bytes omitted]\n".encode()
+                self._omitted = 0
             data += self._tail
             self._tail.clear()
         for start in range(0, len(data), CHUNK_BYTES):
@@ -58,20 +56,18 @@ class Output:
         return list(self._unstored)
 
     def stored(self, chunks: Sequence[Chunk]) -> None:
-        """These are safe."""
         last = max((chunk.sequence for chunk in chunks), default=-1)
         self._unstored = [chunk for chunk in self._unstored if chunk.sequence > last]
 
     def mark(self) -> list[Chunk]:
-        """What is stored instead of what is not safe yet, if there is no room for that."""
+        """A short chunk to store in place of all unstored ones when there is no room for them."""
         if not self._unstored:
             return []
         lost = sum(len(chunk.data) for chunk in self._unstored)
-        mark = f"\n[{lost} bytes could not be kept: the disk is full]\n"
+        mark = f"\n[{lost} bytes discarded: the disk is full]\n"
         return [self._unstored[0]._replace(data=mark.encode())]
 
-    def prune(self) -> None:
-        """Nothing of it is to be stored."""
+    def discard(self) -> None:
         self._unstored.clear()
 
     def _chunk(self, data: bytes, now: int) -> Chunk:

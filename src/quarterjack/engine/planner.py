@@ -1,4 +1,4 @@
-"""Planner: due slots become runs. Any number of planners may step at once: each slot is added
+"""Planner: turns due slots into runs. Any number of planners may step at once: each slot is planned
 once, in the transaction that moves the cursor."""
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from quarterjack import rules
 from quarterjack.engine.clock_watch import ClockGuard
 from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError
-from quarterjack.rules import Facts, Limits, Plans, next_look
+from quarterjack.rules import Limits
+from quarterjack.rules.policies.service_limits import next_step_at
 from quarterjack.store.store import Store
 from quarterjack.store.types import DecidePlans
 from quarterjack.telemetry.logs import log, log_fields
@@ -25,65 +26,64 @@ class Planner:
         store: Store,
         limits: Limits,
         hint: Hint,
-        ask_leases: Callable[[], None],
+        check_leases: Callable[[], None],
         zone_data: str,
-        trust: ClockGuard,
+        guard: ClockGuard,
     ) -> None:
         self._store = store
         self._limits = limits
-        self._decide = planning_within(limits)
+        self._decide = plan_with_limits(limits)
         self._hint = hint
-        self._ask_leases = ask_leases
+        self._check_leases = check_leases
         self._zone_data = zone_data
-        self._trust = trust
-        self._has_noted_zones = False
+        self._guard = guard
+        self._has_recorded_zone_data = False
 
     async def step(self, now: int) -> int:
-        self._trust.refuse_if_astray(now)
-        if not self._has_noted_zones:
-            await self._note_zones(now)
-        # Asked for right behind it, a claim finds what is planned, and shares its commit.
+        self._guard.check(now)
+        if not self._has_recorded_zone_data:
+            await self._record_zone_data(now)
+        # Hinted before planning: the claim then follows it directly, and shares its commit.
         self._hint("worker")
         try:
             planned = await self._store.plan_due(now, BATCH, self._decide, self._limits)
         except StoreError:
             raise
         except Exception as error:
-            log.error("planning one by one %s", log_fields(because=error))
+            facts = log_fields(error=error)
+            log.error("planning a batch failed; planning its schedules one by one %s", facts)
             if not await self._plan_one_by_one(now):
-                raise  # it is no schedule's fault
+                raise  # every schedule failed, so the fault is not in a schedule
             return now
-        if planned.stops:
-            self._ask_leases()
-        if planned.is_notable:
+        if planned.has_cancelled:
+            self._check_leases()
+        if planned.has_notifications:
             self._hint("notifier")
-        if planned.looked_at == BATCH:
+        if planned.due_count == BATCH:
             return now
-        return next_look(now, planned.next_wake, self._limits)
+        return next_step_at(now, planned.next_wake, self._limits)
 
-    async def _note_zones(self, now: int) -> None:
-        version = self._zone_data
-        if await self._store.note_zone_data(version, now):
-            log.warning(
-                "zone data changed, slots are worked out anew %s", log_fields(version=version)
-            )
-        self._has_noted_zones = True
+    async def _record_zone_data(self, now: int) -> None:
+        if await self._store.record_zone_data(self._zone_data, now):
+            facts = log_fields(version=self._zone_data)
+            log.warning("time zone data changed; recomputing slots %s", facts)
+        self._has_recorded_zone_data = True
 
     async def _plan_one_by_one(self, now: int) -> int:
-        """Something in the batch cannot be carried out: whatever it is becomes invalid, and the
-        others go on. How many went on, one way or the other."""
-        done = 0
+        """Marks the schedules that cannot be planned as invalid, and plans the others. Returns the
+        number of both."""
+        count = 0
         for schedule_id in await self._store.due_ids(now, BATCH):
             try:
                 await self._plan_one(schedule_id, now)
             except StoreError:
                 raise
             except Exception as error:
-                log.error("cannot be planned %s", log_fields(schedule=schedule_id), exc_info=error)
+                log.error("planning failed %s", log_fields(schedule=schedule_id), exc_info=error)
             else:
-                done += 1
+                count += 1
         self._hint("worker")
-        return done
+        return count
 
     async def _plan_one(self, schedule_id: int, now: int) -> None:
         try:
@@ -92,15 +92,11 @@ class Planner:
             raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            log.error("schedule is invalid %s", log_fields(schedule=schedule_id, because=why))
+            log.error("schedule marked invalid %s", log_fields(schedule=schedule_id, error=why))
             invalidate = lambda facts, _: rules.invalidate(facts, why)  # noqa: E731
             await self._store.change_schedule(schedule_id, invalidate, now)
 
 
-def planning_within(limits: Limits) -> DecidePlans:
-    """The rule, under the limits of this service."""
-
-    def decide(facts: Facts, now: int) -> Plans:
-        return rules.plan(facts._replace(limits=limits), now)
-
-    return decide
+def plan_with_limits(limits: Limits) -> DecidePlans:
+    """`rules.plan` under the limits of this service."""
+    return lambda facts, now: rules.plan(facts._replace(limits=limits), now)

@@ -1,5 +1,5 @@
-"""Recorder: what running attempts put out is stored once a second, or sooner if it is much, so
-that people can read along."""
+"""Recorder: stores the output of running attempts once a second, or sooner if there is much, so
+that people can follow it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ class Recorder:
         self._next = 0
 
     async def step(self, now: int) -> int | None:
-        waiting = [each for each in self._worker.running.values() if each.output.waiting_bytes]
-        if not waiting:
+        outputs = [each.output for each in self._worker.running.values()]
+        outputs = [output for output in outputs if output.waiting_bytes]
+        if not outputs:
             self._next = 0
             return None
         self._next = min(self._next or now + SECOND, now + SECOND)  # the clock may be set back
-        much = any(each.output.waiting_bytes >= CHUNK_BYTES for each in waiting)
-        if now < self._next and not much:
+        has_full_chunk = any(output.waiting_bytes >= CHUNK_BYTES for output in outputs)
+        if now < self._next and not has_full_chunk:
             return self._next
-        chunks = [each.output.unstored(now) for each in waiting]
-        await self._store.add_output([chunk for some in chunks for chunk in some])
-        for each, some in zip(waiting, chunks, strict=True):
-            each.output.stored(some)
+        unstored = [output.unstored(now) for output in outputs]
+        await self._store.add_output([chunk for chunks in unstored for chunk in chunks])
+        for output, chunks in zip(outputs, unstored, strict=True):
+            output.stored(chunks)
         self._next = 0
         return None

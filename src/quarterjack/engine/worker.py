@@ -1,41 +1,41 @@
-"""Worker: runs that are ready become attempts, and what becomes of them is settled.
+"""Worker: claims runs, executes them as attempts, and settles their outcomes.
 
-One step settles what has ended, claims what there are seats for, and starts it. Both are handed
-to the store together, so that a busy worker waits for one commit only.
+One step settles what has ended, claims as much as there is room for, and starts it. Both go to the
+store together, so that a busy worker waits for one commit only.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from quarterjack import rules
-from quarterjack.engine.executor import Cause, Executor, RunningAttempt, Ticking
+from quarterjack.engine.clock_watch import Clock
+from quarterjack.engine.executor import Cause, Executor, RunningAttempt, Targets
 from quarterjack.engine.loop import Hint
 from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
-from quarterjack.rules import Ending, Outcome, Run
+from quarterjack.rules import Ending, Outcome
 from quarterjack.store.store import Store
 from quarterjack.store.types import Claim, Claimed
-from quarterjack.targets.call import Target
 from quarterjack.telemetry.logs import log, log_fields
-from quarterjack.times.instants import SECOND
 
 BATCH = 1000
 
 
 class WorkerConfig(NamedTuple):
-    """How much a worker takes on, of what, and for how long it is believed."""
-
     worker: str
-    queues: Sequence[str] = ("default",)
-    count: int = 16  # type: ignore[assignment]  # not the method of a tuple
-    lease: int = 10 * SECOND
+    """Its name."""
+    queues: Sequence[str]
+    concurrency: int
+    """How many attempts it runs at once."""
+    lease: int
 
     @property
-    def renewed_every(self) -> int:
+    def renewal_interval(self) -> int:
         return self.lease * 3 // 10
 
 
@@ -43,209 +43,191 @@ class Worker:
     name = "worker"
 
     def __init__(
-        self,
-        store: Store,
-        targets: Mapping[str, Target],
-        clock: Ticking,
-        seats: WorkerConfig,
-        hint: Hint,
+        self, store: Store, targets: Targets, clock: Clock, config: WorkerConfig, hint: Hint
     ) -> None:
         self._store = store
-        self._seats = seats
+        self._config = config
         self._hint = hint
-        self._executor = Executor(
-            targets, clock, store.now, on_end=self._on_end, on_output=lambda: hint("recorder")
-        )
+        on_output = partial(hint, "recorder")
+        self._executor = Executor(targets, clock, store.now, self._on_end, on_output)
         self.running: dict[tuple[str, int], RunningAttempt] = {}
-        """By run and attempt: the last one may still be ending when the next one is claimed."""
-        self.ended: list[tuple[RunningAttempt, Outcome]] = []
-        """Not settled yet."""
+        """By run and attempt: one attempt may still be ending when the next is claimed."""
+        self._unsettled: list[tuple[RunningAttempt, Outcome]] = []
         self._settling: list[tuple[RunningAttempt, Outcome]] = []
         self._is_draining = False
-        self._is_asking = False
-        self._one_by_one = False
+        self._is_stepping = False
+        self._settles_singly = False
         self._changed = asyncio.Event()
 
     async def step(self, now: int) -> int | None:
-        self._is_asking = True
+        self._is_stepping = True
         try:
             return await self._step(now)
         finally:
-            self._is_asking = False
+            self._is_stepping = False
             self._changed.set()
 
     async def _step(self, now: int) -> int | None:
-        if self.ended:
+        if self._unsettled:
             claimed = await self._settle_and_claim(now)
         else:
-            claimed = await self._claimed(now)
+            claimed = await self._claim(now)
             self._start_all(claimed.claims, now)
-        return now if self.ended else claimed.next_ready
+        return now if self._unsettled else claimed.next_ready
 
     async def _settle_and_claim(self, now: int) -> Claimed:
-        # In this order they reach the store, and so the claim sees what was settled.
-        *errors, last = await asyncio.gather(
-            *self._settlements(now), self._claimed(now), return_exceptions=True
-        )
+        # They reach the store in this order, and so the claim sees what was settled.
+        calls: list[Coroutine[Any, Any, Any]] = [*self._settlement_calls(now), self._claim(now)]
+        *errors, last = await asyncio.gather(*calls, return_exceptions=True)
         claimed: Claimed | BaseException = last
         if isinstance(claimed, Claimed):
             self._start_all(claimed.claims, now)
         failed = [each for each in (*errors, claimed) if isinstance(each, BaseException)]
         if any(isinstance(error, StoreFull) for error in errors):
-            errors = await self._settle_with_marks(now)
-        self._note_settlements(errors, now)
+            errors = await self._settle_without_output(now)
+        self._keep_unsettled(errors, now)
         if failed or not isinstance(claimed, Claimed):
             raise failed[0]
         return claimed
 
     @property
     def held(self) -> list[RunningAttempt]:
-        """All that this worker answers for: what runs, and what is not settled yet."""
-        unsettled = [attempting for attempting, _ in (*self._settling, *self.ended)]
-        return [*self.running.values(), *unsettled]
+        """All attempts this worker has a lease for: running, or not settled yet."""
+        ended = [attempt for attempt, _ in (*self._settling, *self._unsettled)]
+        return [*self.running.values(), *ended]
 
-    def stop(self, attempting: RunningAttempt, cause: Cause) -> None:
-        self._executor.stop(attempting, cause)
+    def stop(self, attempt: RunningAttempt, cause: Cause) -> None:
+        self._executor.stop(attempt, cause)
 
     def drain(self) -> None:
-        """Take on nothing new."""
+        """Claim nothing more."""
         self._is_draining = True
 
-    async def has_settled(self) -> None:
-        """Until nothing is left that this worker answers for, and no claim is on its way."""
-        while self.held or self._is_asking:
+    async def wait_until_settled(self) -> None:
+        """Until it holds no attempt, and no claim is under way."""
+        while self.held or self._is_stepping:
             self._changed.clear()
             await self._changed.wait()
 
-    async def has_ended(self) -> None:
-        """Until no work runs any more, settled or not."""
+    async def wait_until_ended(self) -> None:
+        """Until no attempt is running, settled or not."""
         while self.running:
             self._changed.clear()
             await self._changed.wait()
 
-    def hand_back(self) -> None:
-        """Whatever still runs is stopped, and given to another worker."""
-        for attempting in list(self.running.values()):
-            log.info("handed back %s", log_fields(run=attempting.run.id))
-            self._executor.stop(attempting, Cause.HAND_BACK)
+    def stop_all(self) -> None:
+        """Stop every attempt; the runs may be claimed by another worker."""
+        for attempt in list(self.running.values()):
+            log.info("stopping attempt %s", log_fields(run=attempt.run.id, reason=Cause.SHUTDOWN))
+            self._executor.stop(attempt, Cause.SHUTDOWN)
 
-    def _free(self) -> int:
-        if self._is_draining:
-            return 0
-        return min(self._seats.count - len(self.running), BATCH)
-
-    def _settlements(self, now: int) -> list[Coroutine[Any, Any, Any]]:
-        """What is asked of the store for attempts that have ended: their output, their end."""
-        count = 1 if self._one_by_one else BATCH
-        self._settling, self.ended = self.ended[:count], self.ended[count:]
-        chunks = [
-            chunk
-            for attempting, _ in self._settling
-            for chunk in attempting.output.unstored(now, at_end=True)
-        ]
-        output = [self._store.add_output(chunks)] if chunks else []
-        return [*output, self._settle(now)]
+    def _settlement_calls(self, now: int) -> list[Coroutine[Any, Any, Any]]:
+        """The calls of the store that write the output and outcomes of one batch."""
+        count = 1 if self._settles_singly else BATCH
+        self._settling, self._unsettled = self._unsettled[:count], self._unsettled[count:]
+        outputs = [attempt.output.unstored(now, at_end=True) for attempt, _ in self._settling]
+        chunks = [chunk for output in outputs for chunk in output]
+        return [*([self._store.add_output(chunks)] if chunks else []), self._settle(now)]
 
     async def _settle(self, now: int) -> None:
-        outcomes = [(attempting.run, outcome) for attempting, outcome in self._settling]
-        worker = self._seats.worker
+        outcomes = [(attempt.run, outcome) for attempt, outcome in self._settling]
+        worker = self._config.worker
         settled = await self._store.settle_runs(worker, outcomes, rules.settle, now)
         for run in settled.fenced:
-            log.warning("settled elsewhere, nothing written %s", log_fields(run=run.id))
+            log.warning("stale settlement ignored %s", log_fields(run=run.id))
         if settled.next_wake is not None:
             self._hint("planner", settled.next_wake)
-        if settled.is_notable:
+        if settled.has_notifications:
             self._hint("notifier")
 
-    async def _settle_with_marks(self, now: int) -> list[BaseException | None]:
-        """There is no room for all of it; perhaps for their ends, and marks where output was. If
-        not, nothing is lost: it is kept here, and tried whole first when it is tried again."""
-        marks = [mark for attempting, _ in self._settling for mark in attempting.output.mark()]
-        caller = [self._store.add_output(marks), self._settle(now)]
-        errors = await asyncio.gather(*caller, return_exceptions=True)
+    async def _settle_without_output(self, now: int) -> list[BaseException | None]:
+        """The disk is full: there may be room for the outcomes, with a short mark in place of the
+        output. If not, nothing is lost: both stay in memory, and the retry begins with both."""
+        marks = [mark for attempt, _ in self._settling for mark in attempt.output.mark()]
+        calls = [self._store.add_output(marks), self._settle(now)]
+        errors = await asyncio.gather(*calls, return_exceptions=True)
         if marks and not any(errors):
-            runs = [attempting.run.id for attempting, _ in self._settling]
-            log.warning("the disk is full, output is not kept %s", log_fields(runs=runs))
+            runs = [attempt.run.id for attempt, _ in self._settling]
+            log.warning("disk full; output discarded %s", log_fields(runs=runs))
         return errors
 
-    def _note_settlements(self, errors: Sequence[BaseException | None], now: int) -> None:
-        """If the store was away, they are asked for again; twice does no harm. If one of them
-        cannot be stored, they are settled one by one, and that one as plainly as can be."""
+    def _keep_unsettled(self, errors: Sequence[BaseException | None], now: int) -> None:
+        """After an error the batch is settled again; twice does no harm. If the store refused it,
+        attempts are settled one by one, and the refused one without its result."""
         failed = [error for error in errors if error is not None]
         refused = [error for error in failed if not isinstance(error, StoreError)]
         if refused and len(self._settling) == 1:
-            self._settling = _plainly(self._settling[0], refused[0], now)
-        self._one_by_one = bool(failed) and (bool(refused) or self._one_by_one)
+            self._settling = _without_result(*self._settling[0], refused[0], now)
+        self._settles_singly = bool(failed) and (bool(refused) or self._settles_singly)
         if failed:
-            self.ended = [*self._settling, *self.ended]
+            self._unsettled = [*self._settling, *self._unsettled]
         self._settling = []
 
-    async def _claimed(self, now: int) -> Claimed:
-        seats = self._free()
-        if not seats:
+    async def _claim(self, now: int) -> Claimed:
+        config = self._config
+        count = min(config.concurrency - len(self.running), BATCH)
+        if not count or self._is_draining:
             return Claimed((), None)
-        worker, queues, _, lease = self._seats
-        return await self._store.claim_runs(worker, queues, seats, now + lease, now)
+        lease_until = now + config.lease
+        return await self._store.claim_runs(config.worker, config.queues, count, lease_until, now)
 
     def _start_all(self, claims: Sequence[Claim], now: int) -> None:
-        self._drop_ends_of(claims)
+        self._drop_stale_outcomes(claims)
         for claim in claims:
             self._start(claim)
         if claims:
-            self._hint("renewer", now + self._seats.renewed_every)
-            self._hint("rescuer", now + self._seats.lease)
+            self._hint("lease renewer", now + self._config.renewal_interval)
+            self._hint("lease rescuer", now + self._config.lease)
 
-    def _drop_ends_of(self, claims: Sequence[Claim]) -> None:
-        """What has just been claimed has not ended. An end of it that is not settled is that of an
-        attempt which a failover has lost, and it would settle the one that has its number now."""
+    def _drop_stale_outcomes(self, claims: Sequence[Claim]) -> None:
+        """An attempt that was just claimed cannot have an outcome yet. One that has, ended before a
+        database failover that lost its claim, and would settle the new attempt of that number."""
         claimed = {(claim.run.id, claim.run.attempt) for claim in claims}
-        for unsettled in (self._settling, self.ended):
-            for each in [each for each in unsettled if each[0].key in claimed]:
-                unsettled.remove(each)
-                run, attempt = each[0].key
-                log.warning("stale settlement ignored %s", log_fields(run=run, attempt=attempt))
+        for outcomes in (self._settling, self._unsettled):
+            for each in [each for each in outcomes if each[0].key in claimed]:
+                outcomes.remove(each)
+                run, number = each[0].key
+                log.warning("stale outcome dropped %s", log_fields(run=run, attempt=number))
 
     def _start(self, claim: Claim) -> None:
-        attempt, key = claim.run.attempt, (claim.run.id, claim.run.attempt)
-        # After a failover that lost the last transactions, even this very number is given again.
-        older = self._older(claim.run) if attempt > 1 or key in self.running else []
-        for each in older:  # they were lost, and no renewal has told so yet
+        run, number = claim.run.id, claim.run.attempt
+        earlier: list[RunningAttempt] = []
+        # A failover that lost transactions can make the store issue the same number again.
+        if number > 1 or (run, number) in self.running:
+            earlier = [each for each in self.running.values() if each.run.id == run]
+        for each in earlier:  # their lease is lost, though no renewal has shown it yet
             self._executor.stop(each, Cause.FENCED)
-        attempting = self._executor.start(claim, [each.task for each in older])
-        self.running[attempting.key] = attempting
+        attempt = self._executor.start(claim, [each.task for each in earlier])
+        self.running[attempt.key] = attempt
         failpoint("launch.after")
         if log.isEnabledFor(logging.INFO):
-            facts = log_fields(run=attempting.key[0], schedule=claim.key, attempt=attempt)
-            log.info("started %s", facts)
+            log.info("attempt started %s", log_fields(run=run, schedule=claim.key, attempt=number))
 
-    def _older(self, run: Run) -> list[RunningAttempt]:
-        """Attempts of the same run that still run here."""
-        return [each for (run_id, _), each in self.running.items() if run_id == run.id]
-
-    def _on_end(self, attempting: RunningAttempt, outcome: Outcome) -> None:
-        if self.running.get(attempting.key) is attempting:
-            del self.running[attempting.key]
-        if attempting.cause is not Cause.FENCED:
-            self.ended.append((attempting, outcome))
+    def _on_end(self, attempt: RunningAttempt, outcome: Outcome) -> None:
+        if self.running.get(attempt.key) is attempt:
+            del self.running[attempt.key]
+        if attempt.cause is not Cause.FENCED:
+            self._unsettled.append((attempt, outcome))
         if log.isEnabledFor(logging.INFO):
-            run, key = attempting.run.id, attempting.claim.key
-            log.info(
-                "%s %s", outcome.ending, log_fields(run=run, schedule=key, error=outcome.error)
+            run, number = attempt.key
+            facts = log_fields(
+                run=run, schedule=attempt.claim.key, attempt=number, error=outcome.error
             )
+            ending = "interrupted" if outcome.handed_back else outcome.ending.replace("_", " ")
+            log.info("attempt %s %s", ending, facts)
         self._changed.set()
-        if len(self.ended) < 2:  # else it was hinted at already
+        if len(self._unsettled) < 2:  # otherwise it was hinted at already
             self._hint("worker")
 
 
-def _plainly(
-    settling: tuple[RunningAttempt, Outcome], error: BaseException, now: int
+def _without_result(
+    attempt: RunningAttempt, outcome: Outcome, error: BaseException, now: int
 ) -> list[tuple[RunningAttempt, Outcome]]:
-    """The same end without what could not be stored; nothing, if even that failed."""
-    attempting, outcome = settling
-    run = attempting.run.id
-    log.error("its outcome cannot be stored %s", log_fields(run=run, because=error), exc_info=error)
+    """The same attempt as failed, without output and result; nothing, if even that was refused."""
+    facts = log_fields(run=attempt.run.id, error=error)
+    log.error("outcome cannot be stored %s", facts, exc_info=error)
     why = f"its outcome could not be stored: {type(error).__name__}"
     if outcome.error == why:
         return []
-    attempting.output.prune()
-    return [(attempting, Outcome(Ending.FAILED, now, why, retryable=outcome.retryable))]
+    attempt.output.discard()
+    return [(attempt, Outcome(Ending.FAILED, now, why, retryable=outcome.retryable))]

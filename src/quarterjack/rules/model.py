@@ -1,15 +1,16 @@
-"""The values that decisions are made of: facts as they are stored, and what is decided from them.
+"""The values that rules read and return: stored rows, facts for a decision, and decisions.
 
-They are tuples with names: frozen, cheap to make, and as a store reads and writes them. Instants
-are integers, microseconds since 1970.
+They are named tuples: immutable, cheap to create, with fields in the order of the database columns
+where they are stored. Instants are integers: microseconds since 1970, UTC.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quarterjack.rules.policies.limits import Budgets, Limits, Outage, Pace
+from quarterjack.rules.fast_replace import fast_replace
+from quarterjack.rules.policies.service_limits import BudgetUsage, DispatchRate, Limits, Outage
 from quarterjack.rules.reasons import MISSED, Reason
 from quarterjack.rules.states import State, Status
 from quarterjack.rules.text_enum import TextEnum
@@ -17,26 +18,9 @@ from quarterjack.rules.text_enum import TextEnum
 if TYPE_CHECKING:
     from quarterjack.rules.definition.specification import Specification
 
-T = TypeVar("T")
-
-
-def quickly_replaced(made: type[T]) -> type[T]:
-    """With a `_replace` that takes half the time, for values of many fields of which a few change
-    in every decision."""
-    places = {name: place for place, name in enumerate(made._fields)}  # type: ignore[attr-defined]
-
-    def _replace(self: T, /, **changes: Any) -> T:
-        values = list(self)  # type: ignore[call-overload]
-        for name, value in changes.items():
-            values[places[name]] = value
-        return made._make(values)  # type: ignore[attr-defined,no-any-return]
-
-    made._replace = _replace  # type: ignore[attr-defined]
-    return made
-
 
 class Kind(TextEnum):
-    """Who asked for a run: the schedule itself, a person, or a backfill."""
+    """What a run was created by: a slot of the schedule, a request to run now, or a backfill."""
 
     SLOT = "slot"
     MANUAL = "manual"
@@ -44,11 +28,11 @@ class Kind(TextEnum):
 
 
 class SlotsNotRun(NamedTuple):
-    """Neighbouring slots that did not run for one reason: one row, known by its first slot."""
+    """Neighbouring slots that did not run for the same reason: one row, with `first` in its key."""
 
     first: int
     last: int
-    count: int  # type: ignore[assignment]  # not the method of a tuple
+    count: int  # type: ignore[assignment]  # hides tuple.count
     reason: Reason
 
     @property
@@ -57,8 +41,7 @@ class SlotsNotRun(NamedTuple):
 
 
 class Backfill(NamedTuple):
-    """Slots in (cursor, until] that a person wants to have run: those without a run that has
-    succeeded or is open, or all of them, `again`."""
+    """Slots in (cursor, until] to run: those without a succeeded or open run, or `again` all."""
 
     request: int
     cursor: int
@@ -67,16 +50,16 @@ class Backfill(NamedTuple):
 
 
 class DoneSlots(NamedTuple):
-    """The slots of a backfill, up to `until`, that have a run which has succeeded or is open."""
+    """The slots of a backfill, up to `until`, that already have a succeeded or open run."""
 
     slots: frozenset[int]
     until: int
 
 
-@quickly_replaced
+@fast_replace
 class Schedule(NamedTuple):
-    """What a person wrote, and how far it has come. When its last attempt started and when its
-    retry is due can be read from its runs."""
+    """A specification and the state of its planning. When the last attempt started and when a retry
+    is due can be read from the runs."""
 
     id: int
     key: str
@@ -102,25 +85,25 @@ class Schedule(NamedTuple):
     last_result: str | None = None
     last_run_id: str | None = None
     last_fired_at: int | None = None
-    """When the last of its slots was planned."""
+    """When the last run of a slot was planned."""
     last_success_at: int | None = None
     last_success_run_id: str | None = None
     last_failure_at: int | None = None
     not_run: SlotsNotRun | None = None
-    """The row that the next slot may join: nothing has run since."""
+    """The row that the next slot may extend, if nothing has run since."""
     backfill: Backfill | None = None
     last_slot: int | None = None
-    """The last of its slots that became a run."""
+    """The last slot that became a run."""
     deleted_at: int | None = None
-    """Set by the store when it deletes the schedule, and never written with it."""
+    """Read-only: the store sets it in the statement that deletes the schedule."""
 
     @property
     def counts_as_active(self) -> bool:
-        """Active, or resting only until some instant."""
+        """Whether it counts for `max_scheduled_jobs`: active, or paused until some instant."""
         return self.status is Status.ACTIVE or self.paused_until is not None
 
 
-@quickly_replaced
+@fast_replace
 class Run(NamedTuple):
     """One intended execution."""
 
@@ -131,9 +114,9 @@ class Run(NamedTuple):
     ready_at: int
     planned_at: int
     scope: str
-    """Among which runs it must not overlap."""
+    """Runs with the same scope are checked for overlap: the schedule's id, or plugin/command."""
     gate: str | None = None
-    """The key of the gate that it passes."""
+    """The key of its gate, if it has one."""
     version: int = 1
     request: int = 0
     state: State = State.QUEUED
@@ -149,15 +132,15 @@ class Run(NamedTuple):
     lease_until: int | None = None
     finished_at: int | None = None
     cancel: Reason | None = None
-    """Why its attempt is asked to stop."""
+    """Set once cancelling a running attempt was requested: the reason."""
     error: str | None = None
     result: Any = None
     repeat: int = 0
-    """How many repeats of the schedule had succeeded when it was planned."""
+    """The schedule's `current_repeat` when the run was planned."""
 
     @property
     def id(self) -> str:
-        """The idempotency key of all its attempts."""
+        """Also the idempotency key of every attempt."""
         return f"{self.schedule_id}-{self.number}"
 
     @property
@@ -176,8 +159,8 @@ class Ending(TextEnum):
 
 
 class Outcome(NamedTuple):
-    """How an attempt ended, and what the work said. One that was `handed_back` by a worker that
-    stops is lost as well, but no sign of poison."""
+    """How an attempt ended, and what the target returned. `handed_back`: the attempt is `lost`
+    because its worker shut down, which does not count as a loss of the run."""
 
     ending: Ending
     at: int
@@ -188,7 +171,7 @@ class Outcome(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One try of a run by one worker; a row of its own once the run goes on after it."""
+    """One try of a run by one worker. Only an attempt that another one follows has its own row."""
 
     run_id: str
     number: int
@@ -198,7 +181,7 @@ class Attempt(NamedTuple):
 
 
 class GateState(TextEnum):
-    """Of a circuit breaker."""
+    """State of a circuit breaker."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -206,7 +189,7 @@ class GateState(TextEnum):
 
 
 class Gate(NamedTuple):
-    """What several schedules share: a circuit breaker."""
+    """A circuit breaker that several schedules may share."""
 
     key: str
     state: GateState = GateState.CLOSED
@@ -214,12 +197,12 @@ class Gate(NamedTuple):
     until: int | None = None
     """Until when it stays open."""
     reset_after: int = 0
-    """How long it stays open, each time."""
+    """How long it stays open each time."""
     probe: str | None = None
-    """The run that decides whether a half-open one closes."""
+    """The id of the run that decides whether a half-open breaker closes."""
     probe_ended_at: int | None = None
-    """When that run was closed, if it was, or now if it is forgotten: a fact that is read with the
-    gate, and never written."""
+    """When the probe run was closed, or now if that run was pruned. Read with the gate and never
+    written."""
 
 
 class GateChange(NamedTuple):
@@ -234,74 +217,68 @@ class GateChange(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """All that planning needs to know, read in one transaction after the schedules and their
-    `lock_keys` were locked. Open runs are by scope, as far as a specification `reads_open_runs`;
-    for an operation they are all, and for an edit those of the new scope too. Gates are those of
-    the schedules and of their open runs; one that is missing is closed."""
+    """Everything that a decision depends on, read in one transaction after the schedules and their
+    `lock_keys` were locked.
+
+    `open_runs` are by scope, and may be left out where no specification `reads_open_runs`; for an
+    operation they are complete, and for an edit include the new scope. `gates` are those of the
+    schedules and of their open runs; a gate that is missing is closed.
+    """
 
     schedules: Sequence[Schedule]
     open_runs: Mapping[str, Sequence[Run]] = {}
     gates: Mapping[str, Gate] = {}
     limits: Limits = Limits()
     outage: Outage | None = None
-    pace: Pace = Pace()
-    agents: Budgets = Budgets()
-    """Of the schedules of the preset `agent`, for limits that hold only for these."""
-    last_look: int | None = None
-    """When the store was last looked at for what is due."""
+    dispatch_rate: DispatchRate = DispatchRate()
+    agent_budgets: BudgetUsage = BudgetUsage()
+    """Usage of the limits that apply only among schedules with the preset `agent`."""
+    last_step_at: int | None = None
+    """When a planner last checked the store for due schedules."""
     done: Mapping[int, DoneSlots] = {}
-    """By schedule, for those with a backfill that leaves out what is done."""
+    """By schedule id, for schedules with a backfill that skips finished slots."""
     active: int = 0
-    """For an operation: how many other schedules are active, or rest only until some instant, of
-    those among which this one is counted."""
+    """For an operation: how many other schedules count as active for `max_scheduled_jobs`."""
     request: int = 0
-    """For an operation: the number of the request, which no other has."""
+    """For an operation: the unique number of the request."""
 
 
 class Plan(NamedTuple):
-    """The decision for one schedule at one `now`; carried out in the order of the fields."""
+    """The decision for one schedule at one `now`. A store applies the fields in this order."""
 
     schedule: Schedule
-    """As it is afterwards: its cursor, next wake, counters and status."""
+    """The schedule afterwards: cursor, next wake, counters and status."""
     added: Sequence[Run] = ()
     not_run: Sequence[SlotsNotRun] = ()
     released: Sequence[Run] = ()
-    """Waiting ones, which may be claimed now: held ones, or one that need not wait to retry."""
+    """Waiting runs that may be claimed from now on: held runs, or a retry without further delay."""
     closed: Sequence[Run] = ()
-    """Waiting ones, which never start. They may be another schedule's, of the same scope."""
+    """Waiting runs that will never start; possibly of other schedules with the same scope."""
     cancelled: Sequence[Run] = ()
-    """Running ones, which are asked to stop; also another schedule's."""
+    """Running runs to cancel; possibly of other schedules with the same scope."""
     closes: Reason | None = None
-    """Every run of the schedule that still waits is skipped, for this reason."""
+    """Skip every waiting run of the schedule, with this reason."""
     rescoped: str | None = None
-    """Every open run of the schedule is judged in this scope from now on."""
+    """Move every open run of the schedule to this scope."""
     wakes: Sequence[int] = ()
-    """Other schedules to be planned at once, by id, those that are active. Whoever carries this out
-    must not lose it: nothing else would wake them."""
+    """Ids of other schedules to plan now, if they are active. It must not be lost: nothing else
+    would wake them."""
     deleted: bool = False
-
-    @property
-    def cursor(self) -> int:
-        return self.schedule.cursor
-
-    @property
-    def wake_at(self) -> int | None:
-        return self.schedule.wake_at
 
 
 class Plans(NamedTuple):
-    """The decisions for a batch, and what they share: gates and budgets as they are afterwards."""
+    """The plans of a batch, with the gates that changed and the budgets afterwards."""
 
     plans: Sequence[Plan]
     gates: Mapping[str, Gate]
     gate_changes: Sequence[GateChange]
     outage: Outage | None
-    pace: Pace
-    agents: Budgets = Budgets()
+    dispatch_rate: DispatchRate
+    agent_budgets: BudgetUsage = BudgetUsage()
 
 
 class Ended(NamedTuple):
-    """An attempt that ended: its run as it stood, under which specification, and how."""
+    """An attempt that ended: its run as claimed, the specification of that run, and the outcome."""
 
     run: Run
     specification: Specification
@@ -309,26 +286,26 @@ class Ended(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What becomes of a run and its schedule after an outcome."""
+    """The run and its schedule after an attempt has ended."""
 
     run: Run
     schedule: Schedule
     attempt: Attempt | None = None
-    """A row to keep, if the run goes on."""
+    """The attempt to keep as a row, if another one follows."""
     closes: Reason | None = None
-    """Every run of the schedule that still waits is skipped, for this reason."""
+    """Skip every waiting run of the schedule, with this reason."""
     wakes: int | None = None
-    """Another schedule that has something to release, by id."""
+    """Id of another schedule that can now release a held run."""
     not_run: Sequence[SlotsNotRun] = ()
 
 
 class Settlements(NamedTuple):
-    """The decisions for a batch, carried out in order, and the gates as they are afterwards."""
+    """The settlements of a batch, to apply in order, with the gates that changed."""
 
     settlements: Sequence[Settlement]
     gates: Mapping[str, Gate]
     gate_changes: Sequence[GateChange]
     abandoned: Sequence[Run] = ()
-    """Runs that are closed on their own: what they mean for their schedule could not be told."""
+    """Runs that are closed without a change to their schedule, because settling raised an error."""
     refused: Sequence[tuple[Ended, Exception]] = ()
-    """What is not running any more; it changes nothing."""
+    """Attempts whose run is not running any more; nothing changes."""

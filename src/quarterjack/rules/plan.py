@@ -1,8 +1,8 @@
-"""Plan: which of a schedule's due slots become runs, and why the others do not.
+"""Decides which due slots become runs, and records why the others do not.
 
-`plan` folds over a batch, because gates, budgets and the open runs of a plugin are shared: what
-one schedule takes, the next one finds taken. Each schedule walks down the same steps; each step
-asks one policy, and notes the answer in a draft.
+`plan` handles the schedules of a batch one after the other, because they share gates, budgets and
+the open runs of a plugin: what one schedule uses is not available to the next. For each schedule
+the policies are applied in the same order, and their results are collected in a `Draft`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,30 @@ from collections.abc import Sequence
 
 from quarterjack.rules.draft import BatchState, Draft
 from quarterjack.rules.model import Facts, Kind, Plan, Plans, Run, Schedule
-from quarterjack.rules.policies.anchors import anchored_at, slots_of
-from quarterjack.rules.policies.backfill import work_off
+from quarterjack.rules.policies.anchors import slots_of, with_anchor
+from quarterjack.rules.policies.backfill import add_backfill_runs
 from quarterjack.rules.policies.budgets import (
-    in_turn,
-    past_outage,
+    in_planning_order,
+    limit_after_outage,
     postponed_until,
     with_current_outage,
 )
 from quarterjack.rules.policies.catch_up import Due, choose, due_slots
-from quarterjack.rules.policies.gate import (
-    RECHECK,
-    held_until,
-    may_probe,
-    outstanding_polls,
-    passed_by,
-    refusal,
+from quarterjack.rules.policies.gate import blocking_reason, may_probe, outstanding_polls
+from quarterjack.rules.policies.overlap import (
+    IfRunning,
+    admit,
+    held_in_order,
+    next_held,
+    without_waiting,
 )
-from quarterjack.rules.policies.overlap import IfRunning, in_line, next_in_line, still_open, turn
-from quarterjack.rules.policies.pause import as_of, has_too_many_errors, over, pauses_itself, woken
+from quarterjack.rules.policies.pause import (
+    auto_paused,
+    end_schedule,
+    has_too_many_errors,
+    resumed_if_due,
+    wake_by,
+)
 from quarterjack.rules.policies.repeats import repeats_left, repeats_used_up
 from quarterjack.rules.policies.windows import OnConstraint, ready_from
 from quarterjack.rules.reasons import Reason
@@ -38,27 +43,28 @@ from quarterjack.times import jitter_of
 
 
 def plan(facts: Facts, now: int) -> Plans:
-    """The plan of each schedule, in order. One that cannot be planned harms only itself."""
+    """The plan of each schedule. One that cannot be planned becomes invalid, without an effect on
+    the others."""
     facts = with_current_outage(facts, now)
     batch = BatchState(facts)
-    return batch.results([plan_one(each, batch, now) for each in in_turn(facts)])
+    return batch.results([plan_one(each, batch, now) for each in in_planning_order(facts)])
 
 
 def plan_one(schedule: Schedule, batch: BatchState, now: int, *, paced: bool = True) -> Plan:
-    """The plan of one schedule. What a person asks for does not wait for the pace."""
+    """The plan of one schedule. Operations are not `paced`: they ignore `max_dispatch_per_tick`."""
     try:
-        return _plan_one(as_of(schedule, now), batch, now, paced=paced)
+        return _plan_one(resumed_if_due(schedule, now), batch, now, paced=paced)
     except (OSError, MemoryError):
-        raise  # no fault of the schedule, and it will pass
+        raise  # a passing condition of the machine, not a fault of the schedule
     except Exception as error:
-        # Nothing is swallowed: the schedule's own row tells what it was.
+        # The error is kept as the `status_reason` of the schedule.
         return invalidated(schedule, batch, f"{type(error).__name__}: {error}")
 
 
 def _plan_one(schedule: Schedule, batch: BatchState, now: int, *, paced: bool) -> Plan:
     if schedule.status is not Status.ACTIVE:
-        resting = schedule.status is Status.PAUSED
-        return Plan(schedule._replace(wake_at=schedule.paused_until if resting else None))
+        is_paused = schedule.status is Status.PAUSED
+        return Plan(schedule._replace(wake_at=schedule.paused_until if is_paused else None))
     due, following = due_slots(slots_of(schedule), schedule.cursor, now)
     draft = Draft(schedule, batch, now)
     if due is not None and paced and (until := postponed_until(draft, due)) is not None:
@@ -68,17 +74,17 @@ def _plan_one(schedule: Schedule, batch: BatchState, now: int, *, paced: bool) -
     if due is not None:
         _decide_slots(draft, due)
     if draft.schedule.status is Status.ACTIVE:
-        _look_ahead(draft, following)
+        _advance(draft, following)
     if draft.added:
-        draft.rations = [each.dispatched_one(now) for each in draft.rations]
+        draft.budgets = [each.dispatched_one(now) for each in draft.budgets]
     return draft.plan()
 
 
 def _decide_slots(draft: Draft, due: Due) -> None:
-    """Each due slot becomes a run, or is passed over."""
+    """Adds a run for each due slot, or records why it does not run."""
     specification = draft.specification
     if has_too_many_errors(draft.schedule):
-        _pause_instead(draft, due)
+        _pause_for_errors(draft, due)
         return
     drops = specification.on_constraint is OnConstraint.DROP
     window = specification.window if drops else None
@@ -89,41 +95,41 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     slots: Sequence[int] = chosen.slots
     if not slots:
         return
-    alone = len(slots) == 1 and not draft.open_runs
+    is_single = len(slots) == 1 and not draft.open_runs
     is_missed = outage is not None and outage.covers(slots[0])
-    if alone and not specification.has_guards and not is_missed:
+    if is_single and not specification.has_guards and not is_missed:
         _add_runs(draft, slots, 0, caught_up=chosen.caught_up, held=False)
-        return  # nearly always nothing stands in the way
+        return  # the common case: no other policy can apply
     ahead = _runs_ahead(draft)
-    slots = draft.newest(slots, repeats_left(draft.schedule, ahead), Reason.REPEATS)
+    slots = draft.keep_newest(slots, repeats_left(draft.schedule, ahead), Reason.REPEATS)
     idle, once = not draft.open_runs, specification.once
-    overlap = turn(specification.overlap, len(slots), ahead, idle=idle, once=once)
-    slots = draft.oldest(slots, overlap.admitted, overlap.reason)
-    slots, held_by_polls = _past_polls(draft, slots, ahead)
-    slots = _past_gate(draft, slots)
-    slots, ready_at = past_outage(draft, slots)
+    overlap = admit(specification.overlap, len(slots), ahead, idle=idle, once=once)
+    slots = draft.keep_oldest(slots, overlap.admitted, overlap.reason)
+    slots, held_by_polls = _limit_polls(draft, slots, ahead)
+    slots = _limit_by_breaker(draft, slots)
+    slots, ready_at = limit_after_outage(draft, slots)
     if not slots:
         return
-    _make_room(draft, overlap.replaced)
+    _replace_open_runs(draft, overlap.replaced)
     behind_others = bool(draft.open_runs) and not specification.allows_overlap
     held = held_by_polls or behind_others
     _add_runs(draft, slots, ready_at, caught_up=chosen.caught_up, held=held)
 
 
-def _pause_instead(draft: Draft, due: Due) -> None:
-    """It has too many errors. Its slots are passed over, but for a one-shot: that fires when the
-    schedule is resumed."""
+def _pause_for_errors(draft: Draft, due: Due) -> None:
+    """Pauses the schedule instead of planning its slots. The slot of a one-shot is kept, and fires
+    when the schedule is resumed."""
     schedule = draft.schedule
     if not draft.specification.once:
         draft.not_run = due.row(due.first, due.newest, Reason.CONSECUTIVE_ERRORS)
         schedule = schedule._replace(cursor=max(schedule.cursor, draft.now))
-    draft.schedule = pauses_itself(schedule, Reason.CONSECUTIVE_ERRORS)
+    draft.schedule = auto_paused(schedule, Reason.CONSECUTIVE_ERRORS)
     draft.close_waiting(Reason.PAUSED)
 
 
 def _runs_ahead(draft: Draft) -> Sequence[Run]:
-    """The open runs that count as earlier ones: not those of a backfill, which give way to slots,
-    nor the retries that a new slot supersedes."""
+    """The open runs that count for overlap: not those of a backfill, because slots take precedence,
+    and not retries that the new slot supersedes."""
     preempts, own = draft.specification.retry.preempted_by_slot, draft.schedule.id
     return [
         run
@@ -133,10 +139,10 @@ def _runs_ahead(draft: Draft) -> Sequence[Run]:
     ]
 
 
-def _past_polls(
+def _limit_polls(
     draft: Draft, slots: Sequence[int], ahead: Sequence[Run]
 ) -> tuple[Sequence[int], bool]:
-    """The slots that the poll guard lets pass, and whether they must wait for it."""
+    """The slots that `max_outstanding_polls` allows, and whether they are held because of it."""
     specification = draft.specification
     most = specification.max_outstanding_polls
     if not most or not slots or specification.overlap.if_running is IfRunning.CANCEL:
@@ -145,24 +151,26 @@ def _past_polls(
     if specification.once:
         return slots, not room
     if room and not specification.allows_overlap:
-        return slots, False  # one is queued, and the others are held behind it
-    return draft.oldest(slots, room, Reason.OUTSTANDING_POLLS), False
+        return slots, False  # only the first is queued, the others are held behind it
+    return draft.keep_oldest(slots, room, Reason.OUTSTANDING_POLLS), False
 
 
-def _past_gate(draft: Draft, slots: Sequence[int]) -> Sequence[int]:
-    """The slots that the breaker lets pass. A one-shot passes here, and is held at the gate."""
+def _limit_by_breaker(draft: Draft, slots: Sequence[int]) -> Sequence[int]:
+    """The slots that the circuit breaker allows. A one-shot is never skipped; it is held later."""
     key = draft.specification.gate_key(draft.schedule.id)
     if key is None or not slots or draft.specification.once:
         return slots
     gate = draft.gate(key)
-    reason = refusal(gate, draft.now)
+    reason = blocking_reason(gate, draft.now)
     if reason is not None:
-        return draft.oldest(slots, 0, reason)
-    return draft.newest(slots, 1, Reason.BREAKER_PROBING) if may_probe(gate, draft.now) else slots
+        return draft.keep_oldest(slots, 0, reason)
+    if may_probe(gate, draft.now):
+        return draft.keep_newest(slots, 1, Reason.BREAKER_PROBING)
+    return slots
 
 
-def _make_room(draft: Draft, replaced: Sequence[Run]) -> None:
-    """Retries are superseded and open runs cancelled, now that a new run takes their place."""
+def _replace_open_runs(draft: Draft, replaced: Sequence[Run]) -> None:
+    """Supersedes waiting retries and cancels open runs, now that a new run takes their place."""
     if draft.specification.retry.preempted_by_slot:
         for run in draft.own_open_runs:
             if run.waits_to_retry:
@@ -175,8 +183,7 @@ def _make_room(draft: Draft, replaced: Sequence[Run]) -> None:
 def _add_runs(
     draft: Draft, slots: Sequence[int], ready_at: int, *, caught_up: bool, held: bool
 ) -> None:
-    """One run for each slot: the first may start, the others wait behind it unless they may
-    overlap."""
+    """One run for each slot. All but the first are held, unless overlap is allowed."""
     schedule, specification = draft.schedule, draft.specification
     gate_key = specification.gate_key(schedule.id)
     runs = []
@@ -186,47 +193,21 @@ def _add_runs(
             ready = ready_from(slot, specification.window, specification.on_constraint)
         if specification.jitter:
             ready += jitter_of(schedule.key, slot, specification.jitter)
-        run = draft.new_run(
-            number,
-            Kind.SLOT,
-            slot,
-            max(ready, ready_at),
-            State.HELD if held else State.QUEUED,
-            0,
-            gate_key,
-            caught_up=caught_up,
-        )
+        ready, state = max(ready, ready_at), State.HELD if held else State.QUEUED
+        run = draft.new_run(number, Kind.SLOT, slot, ready, state, 0, gate_key, caught_up=caught_up)
         if not held:
-            if gate_key is not None:
-                run = _at_its_gate(draft, run)
+            if gate_key is not None and draft.blocked_until(run) is not None:
+                run = run._replace(state=State.HELD)
+            else:
+                draft.pass_gate(run)
             held = not specification.allows_overlap
         runs.append(run)
     draft.add(runs)
 
 
-def _at_its_gate(draft: Draft, run: Run) -> Run:
-    """Let through, or held if it would be the probe and cannot start yet."""
-    if _held_back(draft, run) is not None:
-        return run._replace(state=State.HELD)
-    _let_through(draft, run)
-    return run
-
-
-def _held_back(draft: Draft, run: Run) -> int | None:
-    """Until when its gate holds this run back."""
-    most = draft.specification.max_outstanding_polls
-    if most and run.kind is Kind.SLOT and outstanding_polls(draft.open_runs) >= most:
-        return draft.now + RECHECK
-    return None if run.gate is None else held_until(draft.gate(run.gate), run, draft.now)
-
-
-def _let_through(draft: Draft, run: Run) -> None:
-    if run.gate is not None:
-        draft.put_gate(passed_by(draft.gate(run.gate), run, draft.now), run)
-
-
-def _look_ahead(draft: Draft, following: int | None) -> None:
-    """Cursor, next slot and next wake; what is released; whether the schedule is done."""
+def _advance(draft: Draft, following: int | None) -> None:
+    """Moves the cursor, next slot and next wake; releases held runs; finishes a schedule without
+    further slots."""
     schedule, last = draft.schedule, draft.added[-1] if draft.added else None
     schedule = schedule._replace(
         cursor=max(schedule.cursor, draft.now),
@@ -237,19 +218,19 @@ def _look_ahead(draft: Draft, following: int | None) -> None:
         last_slot=schedule.last_slot if last is None else last.slot,
         last_run_id=schedule.last_run_id if last is None else last.id,
     )
-    if following is None and draft.specification.completion and _counts_anew(draft):
-        schedule = anchored_at(schedule, draft.now)
+    if following is None and draft.specification.completion and _has_no_open_slot_run(draft):
+        schedule = with_anchor(schedule, draft.now)
     draft.schedule = schedule
-    if (look_again_at := _release(draft)) is not None:
-        draft.schedule = woken(draft.schedule, look_again_at)
-    if schedule.backfill is not None and (look_again_at := work_off(draft)) is not None:
-        draft.schedule = woken(draft.schedule, look_again_at)
+    if (check_at := _release(draft)) is not None:
+        draft.schedule = wake_by(draft.schedule, check_at)
+    if schedule.backfill is not None and (check_at := add_backfill_runs(draft)) is not None:
+        draft.schedule = wake_by(draft.schedule, check_at)
     if (reason := _why_done(draft)) is not None:
         _finish(draft, reason)
 
 
 def _why_done(draft: Draft) -> Reason | None:
-    """Nothing is left to do. What people asked for beside the slots is done first."""
+    """Why the schedule is done, or None. Open manual runs and backfills keep it active."""
     schedule = draft.schedule
     used_up = repeats_used_up(schedule)
     if not (used_up or schedule.next_slot is None) or schedule.backfill is not None:
@@ -260,48 +241,48 @@ def _why_done(draft: Draft) -> Reason | None:
     return Reason.NO_MORE_SLOTS if schedule.next_slot is None and not own else None
 
 
-def _counts_anew(draft: Draft) -> bool:
-    """After a skip, or if the run that it waited for is gone, whatever became of it."""
+def _has_no_open_slot_run(draft: Draft) -> bool:
+    """Whether `anchor: completion` counts from now: after a skip, or if the run that it waited for
+    was closed in any way."""
     return not any(run.kind is Kind.SLOT for run in draft.own_open_runs)
 
 
 def _release(draft: Draft) -> int | None:
-    """Held runs whose turn has come are queued, if their gate lets them through; else the instant
-    at which to look again. If the next in line is another schedule's, that one is woken."""
+    """Queues the held runs that may start now. If a gate blocks them, returns when to check again.
+    If the next held run belongs to another schedule, that schedule is woken."""
     if not draft.open_runs:
         return None
     if draft.specification.allows_overlap:
-        ready: Sequence[Run] = in_line(draft.own_open_runs)
+        ready: Sequence[Run] = held_in_order(draft.own_open_runs)
     else:
-        head = next_in_line(draft.open_runs)
-        if head is not None and _held_back(draft, head) is None:
+        head = next_held(draft.open_runs)
+        if head is not None and draft.blocked_until(head) is None:
             draft.wake(head.schedule_id)
         ready = [head] if head is not None and head.schedule_id == draft.schedule.id else []
     for run in ready:
-        look_again_at = _held_back(draft, run)
-        if look_again_at is not None:
-            return look_again_at
-        _let_through(draft, run)
+        if (check_at := draft.blocked_until(run)) is not None:
+            return check_at
+        draft.pass_gate(run)
         draft.release(run)
     return None
 
 
 def _finish(draft: Draft, reason: Reason) -> None:
-    """Done; and gone, if that was wanted and it has fired."""
-    draft.schedule = over(draft.schedule, ScheduleEvent.FINISH, reason)
-    fired = draft.schedule.last_slot is not None
-    draft.deleted = fired and draft.specification.delete_after_run
+    """Moves the schedule to `done`; deletes it if `delete_after_run` is set and it has fired."""
+    draft.schedule = end_schedule(draft.schedule, ScheduleEvent.FINISH, reason)
+    has_fired = draft.schedule.last_slot is not None
+    draft.deleted = has_fired and draft.specification.delete_after_run
     if draft.own_open_runs:
         draft.close_waiting(Reason.INACTIVE)
 
 
 def invalidated(schedule: Schedule, batch: BatchState, why: str) -> Plan:
-    """Out of the way: what waits is closed, and whoever waited behind it is woken."""
+    """The schedule moved to `invalid`: its waiting runs are closed, and other schedules that waited
+    for them are woken."""
     wakes = []
     for scope, runs in list(batch.open_runs.items()):
-        left = batch.open_runs[scope] = still_open(runs, schedule.id)
-        head = next_in_line(left) if len(left) < len(runs) else None
-        if head is not None:
+        left = batch.open_runs[scope] = without_waiting(runs, schedule.id)
+        if len(left) < len(runs) and (head := next_held(left)) is not None:
             wakes.append(head.schedule_id)
     invalid = schedule._replace(
         status=moved_schedule(schedule, ScheduleEvent.INVALIDATE),

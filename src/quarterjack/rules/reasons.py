@@ -1,4 +1,4 @@
-"""Reasons: the one closed list of why a slot did not run, or why a run or schedule ended so."""
+"""Every reason why a slot did not run, or why a run or schedule ended the way it did."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from quarterjack.rules.text_enum import TextEnum
 
 
 class Reason(TextEnum):
-    """A word to store and compare, and a sentence for people."""
+    """The stored word, and its `meaning`: a sentence to show to people."""
 
     meaning: str
 
@@ -18,51 +18,45 @@ class Reason(TextEnum):
         member.meaning = meaning
         return member
 
-    # A slot was passed over: we chose not to run it.
+    # Slots that were skipped: a policy decided against them.
     OVERLAP = "overlap", "an earlier run was still open"
-    QUEUE_FULL = "queue_full", "queue_limit runs were waiting already"
+    QUEUE_FULL = "queue_full", "queue_limit runs were already waiting"
     ONLY_BETWEEN = "only_between", "outside the hours of only_between"
-    NOT_ON = "not_on", "on a day that not_on leaves out"
+    NOT_ON = "not_on", "on a day that not_on excludes"
     BREAKER_OPEN = "breaker_open", "the circuit breaker was open"
-    BREAKER_PROBING = "breaker_probing", "the circuit breaker's one probe was under way"
-    OUTSTANDING_POLLS = "outstanding_polls", "enough polls of the plugin were outstanding"
-    REPEATS = "repeats", "total_repeats is used up, or will be by the runs that are open"
+    BREAKER_PROBING = "breaker_probing", "the circuit breaker's probe run was in progress"
+    OUTSTANDING_POLLS = "outstanding_polls", "max_outstanding_polls polls were already outstanding"
+    REPEATS = "repeats", "total_repeats is used up, or will be by the open runs"
     CONSECUTIVE_ERRORS = "consecutive_errors", "max_consecutive_errors was reached"
 
-    # A slot was passed over: we could not run it in time.
-    COALESCED = "coalesced", "several slots were due at once and a newer one stands for them"
-    GRACE = "grace", "found later than grace"
+    # Slots that were missed: they could not run in time.
+    COALESCED = "coalesced", "merged into the latest slot"
+    GRACE = "grace", "found later than grace allows"
     MAX_CATCH_UP_RUNS = "max_catch_up_runs", "older than the newest max_catch_up_runs slots"
     CATCH_UP_WINDOW = "catch_up_window", "older than catch_up_window"
-    OUTAGE = "outage", "no planner was alive when it came due"
+    OUTAGE = "outage", "no planner was alive when the slot came due"
     OUTAGE_LIMIT = "outage_limit", "max_catchup_runs schedules were caught up after the outage"
 
-    # A run was closed before it started.
+    # Runs that were closed before they started.
     PAUSED = "paused", "the schedule was paused"
     DELETED = "deleted", "the schedule was deleted"
     INACTIVE = "inactive", "the schedule was no longer active"
     SUPERSEDED = "superseded", "a new slot came before the retry"
     REPLACED = "replaced", "a newer run took its place"
-    REQUESTED = "requested", "a person asked for it"
+    REQUESTED = "requested", "cancelled on request"
 
-    # A run that started ended for good.
+    # Runs that started and have ended for good.
     EXHAUSTED = "exhausted", "the retries are used up"
-    NOT_RETRYABLE = "not_retryable", "the work said that trying again is of no use"
+    NOT_RETRYABLE = "not_retryable", "the target reported an error that is not retryable"
     WORKER_LOST = "worker_lost", "the worker was lost"
 
-    # A schedule rests or is finished.
-    DECLARED_DISABLED = "declared_disabled", "it is declared with enabled: false"
-    NO_MORE_SLOTS = "no_more_slots", "its recurrence names no further slot"
+    # Schedules that are paused or done.
+    DECLARED_DISABLED = "declared_disabled", "declared with enabled: false"
+    NO_MORE_SLOTS = "no_more_slots", "the recurrence has no further slot"
 
 
-MISSED = frozenset(
-    {
-        Reason.COALESCED,
-        Reason.GRACE,
-        Reason.MAX_CATCH_UP_RUNS,
-        Reason.CATCH_UP_WINDOW,
-        Reason.OUTAGE,
-        Reason.OUTAGE_LIMIT,
-    }
-)
-"""What we could not do in time; any other reason is our choice."""
+MISSED = frozenset({
+    Reason.COALESCED, Reason.GRACE, Reason.MAX_CATCH_UP_RUNS, Reason.CATCH_UP_WINDOW,
+    Reason.OUTAGE, Reason.OUTAGE_LIMIT,
+})  # fmt: skip
+"""Slots with these reasons are `missed`; with any other reason they are `skipped`."""

@@ -1,4 +1,4 @@
-"""Passing over: neighbouring slots that did not run for one reason share one row."""
+"""Merges neighbouring slots that did not run for the same reason into one row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from quarterjack.rules.model import SlotsNotRun
 def merged(
     rows: Iterable[SlotsNotRun], ran: Sequence[int], earlier: SlotsNotRun | None
 ) -> tuple[list[SlotsNotRun], SlotsNotRun | None]:
-    """The rows in order, joined where nothing ran between them, the first with the earlier one if
-    there is one; and the row that the next slot may join."""
+    """The rows in order, merged where no slot ran between them, and the row that the next slot may
+    extend. `earlier` is the stored row that the first of these may extend."""
     joined: list[SlotsNotRun] = []
     open_row = earlier
     for row in sorted(rows):
-        if open_row is not None and _adjoin(open_row, row, ran):
+        if open_row is not None and _can_merge(open_row, row, ran):
             open_row = row._replace(first=open_row.first, count=open_row.count + row.count)
             joined[-1:] = [open_row]
         else:
@@ -26,6 +26,6 @@ def merged(
     return joined, open_row
 
 
-def _adjoin(before: SlotsNotRun, after: SlotsNotRun, ran: Sequence[int]) -> bool:
-    apart = any(before.last < slot < after.first for slot in ran)
-    return before.reason is after.reason and not apart
+def _can_merge(before: SlotsNotRun, after: SlotsNotRun, ran: Sequence[int]) -> bool:
+    ran_between = any(before.last < slot < after.first for slot in ran)
+    return before.reason is after.reason and not ran_between

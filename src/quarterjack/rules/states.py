@@ -1,6 +1,7 @@
-"""States: the two tables that say which event may move a schedule or a run, and where to.
+"""The state machines of schedules and runs: one table each, from (state, event) to the next state.
 
-Whatever is not in a table is refused, and the refusal names the thing, its state and the event.
+Every change of state goes through `moved_schedule` or `moved_run`. A transition that is not in the
+table raises `WrongState`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Status(TextEnum):
-    """Of a schedule."""
+    """State of a schedule."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -31,11 +32,11 @@ class ScheduleEvent(TextEnum):
     DIE = "die"
     INVALIDATE = "invalidate"
     REVIVE = "revive"
-    MEND = "mend"
+    REPAIR = "repair"
 
 
 class State(TextEnum):
-    """Of a run. The last two are of slots and runs that never start."""
+    """State of a run. `skipped` and `missed` are for slots and runs that never start."""
 
     HELD = "held"
     QUEUED = "queued"
@@ -74,7 +75,7 @@ SCHEDULE_MOVES = {
     (Status.ACTIVE, ScheduleEvent.INVALIDATE): Status.INVALID,
     (Status.PAUSED, ScheduleEvent.RESUME): Status.ACTIVE,
     (Status.PAUSED, ScheduleEvent.INVALIDATE): Status.INVALID,
-    (Status.INVALID, ScheduleEvent.MEND): Status.ACTIVE,
+    (Status.INVALID, ScheduleEvent.REPAIR): Status.ACTIVE,
     (Status.DONE, ScheduleEvent.REVIVE): Status.ACTIVE,
 }
 
@@ -94,9 +95,9 @@ RUN_MOVES = {
     (State.RUNNING, RunEvent.LOSE): State.LOST,
     (State.RUNNING, RunEvent.TRY_AGAIN): State.QUEUED,
     (State.RUNNING, RunEvent.HOLD): State.HELD,
+    (State.RUNNING, RunEvent.SKIP): State.SKIPPED,  # only by `skip_orphan`: it has not started
 }
 
-_NO_SUCH_STEP = "no such step is in its table of states"
 _REMEDIES = {
     ScheduleEvent.PAUSE: "only an active schedule can be paused",
     ScheduleEvent.RESUME: "only a paused schedule can be resumed",
@@ -106,18 +107,27 @@ _REMEDIES = {
 
 
 def moved_schedule(schedule: Schedule, event: ScheduleEvent) -> Status:
-    """Where the event takes a schedule."""
+    """The status after this event."""
     moved = SCHEDULE_MOVES.get((schedule.status, event))
     if moved is None:
-        remedy = _REMEDIES.get(event, _NO_SUCH_STEP)
-        raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; {remedy}')
+        raise WrongState(f'schedule "{schedule.key}" is {schedule.status}; {_remedy(event)}')
     return moved
 
 
 def moved_run(run: Run, event: RunEvent) -> State:
-    """Where the event takes a run."""
+    """The state after this event."""
     moved = RUN_MOVES.get((run.state, event))
     if moved is None:
-        remedy = _REMEDIES.get(event, _NO_SUCH_STEP)
-        raise WrongState(f"run {run.id} is {run.state} and cannot {event}; {remedy}")
+        raise WrongState(f"{run_state_text(run)}; {_remedy(event)}")
     return moved
+
+
+def run_state_text(run: Run) -> str:
+    """For errors: `run 9-0 has already succeeded`."""
+    has_ended = run.state in (State.SUCCEEDED, State.FAILED, State.TIMED_OUT)
+    verb = "is" if run.state in OPEN else "has already" if has_ended else "was already"
+    return f"run {run.id} {verb} {run.state.replace('_', ' ')}"
+
+
+def _remedy(event: ScheduleEvent | RunEvent) -> str:
+    return _REMEDIES.get(event, f'the transition "{event}" is not allowed in this state')

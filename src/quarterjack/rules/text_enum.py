@@ -1,4 +1,4 @@
-"""Words: what all closed lists of words share."""
+"""The base of every enum whose values are stored or written as JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from enum import StrEnum
 
 
 class TextEnum(StrEnum):
-    """One word of a closed list: a plain string to compare, to store and to write as JSON."""
+    """An enum of plain strings: members compare, hash and serialize as their text."""
 
-    __hash__ = str.__hash__  # an enum's own is a Python function, and tables are asked all the time
+    # StrEnum's own hash is a Python function, and members are dictionary keys on every hot path.
+    __hash__ = str.__hash__

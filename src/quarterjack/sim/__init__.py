@@ -1,9 +1,10 @@
-"""The same engine in a seeded world: years of faults in minutes.
+"""Deterministic simulation: the production engine under a seed, with faults; months in seconds.
 
-Read `world` first: hosts with their nodes, people, faults, one real `database`. `loop` is how time
-passes in it, `clock` what clocks show, `sleep` how processes wait, `store` and `faults` what goes
-wrong, `work` what is run, `people` and `definitions` what is asked for, `host` how nodes come and
-go, `profile` how large and rough it all is. `record` is what happened; it is judged elsewhere.
+Read `simulation` first: hosts with their nodes, users, faults and one real `database`. `event_loop`
+is simulated time, `clock` what clocks show, `process_loop` how the engine's processes wait,
+`faulty_store` and `faults` what goes wrong, `scripted_target` the work, `users` and `definitions`
+the requests, `host` how nodes start and stop, `profile` the parameters that a seed chooses.
+`record` is the log; tests/harness/sim checks it.
 
-Promised: no threads, no clock but the world's, and the same seed gives the same record.
+Promised: no threads, no clock but the simulated one, and the same seed gives the same log.
 """

@@ -1,17 +1,17 @@
-"""Clocks of a world: each can be set; how long things take is told by one that cannot."""
+"""A clock that can be set; only its wall time, for monotonic time cannot."""
 
 from __future__ import annotations
 
-from quarterjack.sim.loop import SimulatedLoop
+from quarterjack.sim.event_loop import SimulatedEventLoop
 
 
 class SimulatedClock:
-    """A host's, or the database's."""
+    """The clock of a host or of the database."""
 
-    def __init__(self, loop: SimulatedLoop) -> None:
+    def __init__(self, loop: SimulatedEventLoop) -> None:
         self._loop = loop
         self.ahead = 0
-        """By how much it shows more than the world's own time."""
+        """By how much it is ahead of simulated time."""
 
     def now(self) -> int:
         return self._loop.instant + self.ahead
@@ -19,9 +19,8 @@ class SimulatedClock:
     def monotonic(self) -> int:
         return self._loop.instant
 
-    def since_boot(self) -> int:
-        return self._loop.instant
+    since_boot = monotonic
 
-    def shows(self, instant: int) -> int:
-        """When it shows this instant, in the world's own time, if nobody sets it meanwhile."""
+    def simulated_time_at(self, instant: int) -> int:
+        """The simulated time at which it shows this instant, unless it is set before."""
         return instant - self.ahead

@@ -1,5 +1,4 @@
-"""The database of a world, and what a world needs of one: SQLite in memory, unless it is given
-another."""
+"""The database of a simulation: by default SQLite in memory."""
 
 from __future__ import annotations
 
@@ -11,22 +10,22 @@ from quarterjack.store.sqlite.file import memory_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.statements import Row
 from quarterjack.store.store import Store
+from quarterjack.targets import KINDS
 
 
 class Database(Protocol):
-    """One for all nodes of a world. Whatever it is asked is answered before any time passes."""
+    """Shared by all nodes of a simulation. No simulated time passes while it answers."""
 
-    @property
-    def dialect(self) -> str: ...
+    dialect: str
 
     def store(self, clock: SimulatedClock) -> Store:
-        """A way of its own to it, for one life of a node or one request of a person."""
+        """A store of its own for each start of a node and each request of a user."""
 
-    def ask(self, text: str, *values: Any) -> list[Row]:
-        """One statement, beside all verbs."""
+    def query(self, text: str, *values: Any) -> list[Row]:
+        """One statement in a transaction of its own."""
 
     def fill_disk(self) -> None:
-        """From now on nothing can be written that needs more room."""
+        """Makes every write fail that needs more space."""
 
     def free_disk(self) -> None: ...
 
@@ -42,13 +41,13 @@ class MemoryDatabase:
         self.connection = memory_database(now)
 
     def store(self, clock: SimulatedClock) -> Store:
-        store = SqliteStore(self.connection, Path("memory"), clock, inline=True)
-        # Each store on a connection would watch over the statements of all others; and no time
-        # passes while one is carried out.
+        store = SqliteStore(self.connection, Path("memory"), clock, KINDS, inline=True)
+        # The stores share the connection: the statement timeout of one would apply to all others,
+        # and no time passes during a statement anyway.
         self.connection.set_progress_handler(None)
         return store
 
-    def ask(self, text: str, *values: Any) -> list[Row]:
+    def query(self, text: str, *values: Any) -> list[Row]:
         return list(self.connection.execute(text, values))
 
     def fill_disk(self) -> None:

@@ -1,4 +1,4 @@
-"""Definitions that people may write: every recurrence and policy, as often or seldom as wanted."""
+"""Random definitions of schedules: every recurrence and policy, and invalid ones."""
 
 from __future__ import annotations
 
@@ -18,50 +18,41 @@ ZONES: tuple[str, ...] = (
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 _CRONS: dict[str, float] = {
-    "*/{n} * * * *": 1440,
-    "*/5 * * * *": 288,
-    "0,30 * * * *": 48,
-    "{m} * * * *": 24,
-    "{m} */2 * * *": 12,
-    "{m} 9-17 * * MON-FRI": 6.4,
-    "*/30 1-3 * * *": 6,
-    "{m} 0,1,2,3 * * *": 4,
-    "{m} 1,2 * * *": 2,
-    "{m} 2 * * *": 1,
-    "{m} 0 * * *": 1,
-    "0 0 * * *": 1,
-    "@daily": 1,
-    "{m} {h} * * *": 1,
-    "{m} {h} * * 1-5": 0.7,
-    "{m} {h} */3 * *": 0.33,
-    "{m} {h} 1,15 * 1": 0.2,
-    "{m} {h} */2 * 1": 0.07,
-    "{m} {h} * * SUN": 0.14,
-    "{m} {h} 1 * *": 0.033,
-    "{m} {h} L * *": 0.033,
-    "{m} {h} LW * *": 0.033,
-    "{m} {h} L-3 * *": 0.033,
-    "{m} {h} 15W * *": 0.033,
-    "{m} {h} * * 5#3": 0.033,
-    "{m} {h} * * 5L": 0.033,
+    "*/{n} * * * *": 1440, "*/5 * * * *": 288, "0,30 * * * *": 48, "{m} * * * *": 24,
+    "{m} */2 * * *": 12, "{m} 9-17 * * MON-FRI": 6.4, "*/30 1-3 * * *": 6, "{m} 0,1,2,3 * * *": 4,
+    "{m} 1,2 * * *": 2, "{m} 2 * * *": 1, "{m} 0 * * *": 1, "0 0 * * *": 1, "@daily": 1,
+    "{m} {h} * * *": 1, "{m} {h} * * 1-5": 0.7, "{m} {h} */3 * *": 0.33, "{m} {h} 1,15 * 1": 0.2,
+    "{m} {h} */2 * 1": 0.07, "{m} {h} * * SUN": 0.14, "{m} {h} 1 * *": 0.033,
+    "{m} {h} L * *": 0.033, "{m} {h} LW * *": 0.033, "{m} {h} L-3 * *": 0.033,
+    "{m} {h} 15W * *": 0.033, "{m} {h} * * 5#3": 0.033, "{m} {h} * * 5L": 0.033,
     "{m} {h} ? JAN-JUN 6": 0.07,
-}
-"""How often each of them fires in a day, at most."""
+}  # fmt: skip
+"""With the number of slots per day, at most."""
 
 
-def draw_when(random: Random, now: int, zones: Sequence[str], *, a_day: float) -> Fields:
-    """What names the slots, about so often, and all that stands beside it."""
-    kind = random.choices(list(_WHEN), [50, 20, 10, 12, 3, 5])[0]
-    fields = _WHEN[kind](random, now, a_day) | (_zone(random, zones) if kind != "once" else {})
-    if kind != "once" and random.random() < 0.12:
+def draw_recurrence(random: Random, now: int, zones: Sequence[str], slots_per_day: float) -> Fields:
+    """A recurrence field and the fields that go with it."""
+    draws: list[Callable[[Random, int, float], Fields]]
+    draws = [_cron, _elapsed, _calendar, _pattern, _completion, _once]
+    draw = random.choices(draws, [50, 20, 10, 12, 3, 5])[0]
+    fields = draw(random, now, slots_per_day)
+    if draw is _once:
+        return fields
+    fields |= {
+        "timezone": random.choice(zones),
+        "dst_gap": random.choice(["after", "after", "skip"]),
+        "dst_fold": random.choice(["once", "once", "twice"]),
+    }
+    if random.random() < 0.12:
         fields["start_at"] = to_text(now + random.randrange(-3, 4) * HOUR)
-    if kind != "once" and random.random() < 0.08:
+    if random.random() < 0.08:
         fields["end_at"] = to_text(now + random.randrange(1, 40) * DAY)
     return fields
 
 
-def _cron(random: Random, _now: int, a_day: float) -> Fields:
-    fitting = [text for text, often in _CRONS.items() if a_day / 6 <= often <= a_day * 2]
+def _cron(random: Random, _now: int, slots_per_day: float) -> Fields:
+    low, high = slots_per_day / 6, slots_per_day * 2
+    fitting = [text for text, slots in _CRONS.items() if low <= slots <= high]
     text = random.choice(fitting or ["*/{n} * * * *"]).format(
         n=random.choice([1, 2]),
         m=random.choices([0, 30, random.randrange(60)], [12, 1, 1])[0],
@@ -72,17 +63,17 @@ def _cron(random: Random, _now: int, a_day: float) -> Fields:
         fields["dialect"] = "posix"
     if random.random() < 0.05:
         fields["first_run"] = "match"
-    if a_day > 700 and random.random() < 0.1:
+    if slots_per_day > 700 and random.random() < 0.1:
         return {"cron": f"*/{random.choice([20, 30])} * * * * *", "seconds": True}
     return fields
 
 
-_APART = (1, 2, 5, 10, 15, 30, 60, 90, 120, 180, 360, 480, 720, 1440, 2880)
-"""Minutes: people like round numbers, and so many schedules are due at once."""
+_MINUTES = (1, 2, 5, 10, 15, 30, 60, 90, 120, 180, 360, 480, 720, 1440, 2880)
+"""Round numbers, as users choose them, so that many schedules are due at once."""
 
 
-def _elapsed(random: Random, now: int, a_day: float) -> Fields:
-    minutes = min(_APART, key=lambda each: abs(each - 1440 / a_day))
+def _elapsed(random: Random, now: int, slots_per_day: float) -> Fields:
+    minutes = min(_MINUTES, key=lambda each: abs(each - 1440 / slots_per_day))
     spellings: list[Any] = [f"{minutes}m", f"PT{minutes}M", minutes * 60_000, f"{minutes * 60}s"]
     if minutes > 60:
         spellings.append(f"{minutes // 60}h{minutes % 60}m" if minutes % 60 else f"{minutes}m")
@@ -90,78 +81,43 @@ def _elapsed(random: Random, now: int, a_day: float) -> Fields:
     if random.random() < 0.15:
         fields = {"interval_seconds": minutes * 60}
     if random.random() < 0.7:
-        return fields | {"start_at": _night(random, now)}
-    return fields | _first_run(random)
+        return fields | {"start_at": _recent_night(random, now)}
+    return fields | ({"first_run": "now"} if random.random() < 0.1 else {})
 
 
-def _calendar(random: Random, now: int, _a_day: float) -> Fields:
+def _calendar(random: Random, now: int, _slots_per_day: float) -> Fields:
     every = random.choice(["1d", "2d", "daily", "1w", "weekly", "monthly", "P1D"])
     fields: Fields = {"every": every}
     if random.random() < 0.6:
-        fields["start_at"] = _night(random, now)
+        fields["start_at"] = _recent_night(random, now)
     return fields
 
 
-def _night(random: Random, now: int) -> str:
-    """Not long ago, mostly at two."""
+def _recent_night(random: Random, now: int) -> str:
+    """Mostly at 02:00, where daylight saving changes happen."""
     minutes = random.choices([0, 120, random.randrange(5 * 60)], [1, 6, 1])[0]
     return to_text(now - now % DAY - random.randrange(3) * DAY + minutes * MINUTE)
 
 
-def _pattern(random: Random, _now: int, a_day: float) -> Fields:
+def _pattern(random: Random, _now: int, slots_per_day: float) -> Fields:
     hour = random.choices([0, 1, 2, 3, 12], [1, 1, 6, 1, 1])[0]
     time = f"{hour:02}:{random.choices([0, 30, 59], [12, 1, 1])[0]:02}"
-    if a_day >= 12:
-        when: Fields = {"hourly": {"minute": random.randrange(60)}}
-    else:
-        days = random.sample(_WEEKDAYS, random.randrange(1, 4))
-        when = random.choice(
-            [
-                {"daily": {"time": time}},
-                {"weekly": {"days": days, "time": time}},
-                {"monthly": {"day": random.choice([1, 15, 29, 31]), "time": time}},
-            ]
-        )
-    return when
+    if slots_per_day >= 12:
+        return {"hourly": {"minute": random.randrange(60)}}
+    days = random.sample(_WEEKDAYS, random.randrange(1, 4))
+    monthly = {"day": random.choice([1, 15, 29, 31]), "time": time}
+    weekly = {"days": days, "time": time}
+    return random.choice([{"daily": {"time": time}}, {"weekly": weekly}, {"monthly": monthly}])
 
 
-def _completion(random: Random, now: int, a_day: float) -> Fields:
-    return _elapsed(random, now, a_day) | {"anchor": "completion"}
+def _completion(random: Random, now: int, slots_per_day: float) -> Fields:
+    return _elapsed(random, now, slots_per_day) | {"anchor": "completion"}
 
 
-def _once(random: Random, now: int, _a_day: float) -> Fields:
-    away = random.choice([-HOUR, 5 * SECOND, MINUTE, HOUR, DAY])
-    when: Fields = random.choice(
-        [{"at": to_text(now + away)}, {"at": (now + away) // 1000}, {"after": "90m"}]
-    )
-    return when | ({"delete_after_run": True} if random.random() < 0.4 else {})
-
-
-_WHEN: dict[str, Callable[[Random, int, float], Fields]] = {
-    "cron": _cron,
-    "elapsed": _elapsed,
-    "calendar": _calendar,
-    "pattern": _pattern,
-    "completion": _completion,
-    "once": _once,
-}
-
-
-def _zone(random: Random, zones: Sequence[str]) -> Fields:
-    return {
-        "timezone": random.choice(zones),
-        "dst_gap": random.choice(["after", "after", "skip"]),
-        "dst_fold": random.choice(["once", "once", "twice"]),
-    }
-
-
-def _first_run(random: Random) -> Fields:
-    return {"first_run": "now"} if random.random() < 0.1 else {}
-
-
-def draw_rest(random: Random, a_day: float, prompts: int) -> Fields:
-    """Of the definition of a schedule; perhaps it does not fit to when, and makes no sense."""
-    return draw_target(random, prompts) | draw_policies(random, a_day)
+def _once(random: Random, now: int, _slots_per_day: float) -> Fields:
+    at = now + random.choice([-HOUR, 5 * SECOND, MINUTE, HOUR, DAY])
+    fields: Fields = random.choice([{"at": to_text(at)}, {"at": at // 1000}, {"after": "90m"}])
+    return fields | ({"delete_after_run": True} if random.random() < 0.4 else {})
 
 
 def draw_target(random: Random, prompts: int) -> Fields:
@@ -178,9 +134,9 @@ def draw_target(random: Random, prompts: int) -> Fields:
     return dict(random.choices(targets, [50, 10, 8, 6, prompts, 6, 10, 4])[0])
 
 
-def draw_policies(random: Random, a_day: float) -> Fields:
-    """Each with some chance."""
-    apart = min(120, max(1, round(1440 / a_day)))
+def draw_policies(random: Random, slots_per_day: float) -> Fields:
+    """Each policy with some probability."""
+    interval = min(120, max(1, round(1440 / slots_per_day)))
     offers: dict[str, list[Any]] = {
         "catch_up": ["run_once", "skip", "run_all", "run_all"],
         "grace": ["10s", "60s", "10m"],
@@ -196,7 +152,7 @@ def draw_policies(random: Random, a_day: float) -> Fields:
         "circuit_breaker": [
             "off",
             {"threshold": 2, "reset_after": "6m"},
-            {"threshold": 1, "reset_after": f"{apart}m", "name": "shared"},
+            {"threshold": 1, "reset_after": f"{interval}m", "name": "shared"},
         ],
         "max_consecutive_errors": [0, 3, 5],
         "total_repeats": [0, 0, 5, 50],
@@ -209,17 +165,17 @@ def draw_policies(random: Random, a_day: float) -> Fields:
         "priority": [-1, 5],
         "preset": ["ductile", "horsies", "agent", "pipelit"],
     }
-    seldom = {
+    rare = {
         "total_repeats", "only_between", "not_on", "priority", "preset", "catch_up_window", "jitter"
     }  # fmt: skip
     return {
         field: random.choice(values)
         for field, values in offers.items()
-        if random.random() < (0.1 if field in seldom else 0.25)
+        if random.random() < (0.1 if field in rare else 0.25)
     }
 
 
-NONSENSE: tuple[Fields, ...] = (
+INVALID: tuple[Fields, ...] = (
     {"cron": "61 * * * *", "task": "work"},
     {"cron": "0 0 30 2 *", "task": "work"},
     {"every": "5m", "cron": "* * * * *", "task": "work"},
@@ -259,4 +215,4 @@ NONSENSE: tuple[Fields, ...] = (
     {"every": "5m", "target": {"kind": "odd"}},
     {"every": "5m", "target": {"kind": "task", "task": "work"}, "task": "work"},
 )
-"""What is refused, whoever writes it."""
+"""Definitions that are refused."""

@@ -1,7 +1,8 @@
-"""Faults: what is done to a world, each at an instant that its seed has chosen.
+"""Fault injection, at instants that the seed chooses.
 
-Some befall the next verbs of a node, so that they always hit while something happens; others last:
-a node that is stopped, a store that is away, a disk that is full, a clock that is wrong.
+Some faults hit one of the next transactions of a node, so that they always hit in the middle of
+something; others last for a while: a node is paused, the store is unavailable, the disk is full, a
+clock is wrong.
 """
 
 from __future__ import annotations
@@ -12,284 +13,269 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from quarterjack.rules.text_enum import TextEnum
-from quarterjack.sim.loop import Place
+from quarterjack.sim.event_loop import Actor
+from quarterjack.sim.faulty_store import InjectedFault
 from quarterjack.sim.record import Disturbance
-from quarterjack.sim.store import Mishap
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 
 if TYPE_CHECKING:
     from quarterjack.sim.host import Host
-    from quarterjack.sim.world import World
+    from quarterjack.sim.simulation import Simulation
 
 
 class Fault(TextEnum):
-    KILLED = "killed between two verbs"
-    KILLED_UNTOLD = "killed after a commit"
+    KILLED = "node killed between two transactions"
+    KILLED_AFTER_COMMIT = "node killed after a commit"
     FAILED = "store error before the commit"
-    FAILED_UNTOLD = "store error after the commit"
-    SLOW = "others step between two verbs"
-    STOPPED = "stopped, perhaps past the lease"
-    AWAY = "store away"
-    PARTLY = "some verbs fail, others not"
-    FULL = "disk full"
-    CLOCK = "clock of all set"
-    STROBE = "clock of all strobes"
-    SKEW = "clock of a host set"
-    LEAVES = "told to stop"
-    DEAF = "hints lost"
-    ECHO = "hints repeated"
-    ZONES = "other zone data"
+    FAILED_AFTER_COMMIT = "store error after the commit"
+    SLOW = "slow transaction"
+    PAUSED = "node paused"
+    UNAVAILABLE = "store unavailable"
+    PARTIAL = "some transactions fail"
+    DISK_FULL = "disk full"
+    CLOCK_STEP = "database clock set"
+    CLOCK_STROBE = "database clock set many times"
+    CLOCK_SKEW = "host clock set"
+    SHUTDOWN = "node shut down"
+    HINTS_LOST = "hints lost"
+    HINTS_REPEATED = "hints repeated"
+    ZONE_DATA = "other zone data"
 
 
-_WEIGHTS = {
-    Fault.KILLED: 12,
-    Fault.KILLED_UNTOLD: 12,
-    Fault.FAILED: 10,
-    Fault.FAILED_UNTOLD: 12,
-    Fault.SLOW: 30,
-    Fault.STOPPED: 12,
-    Fault.AWAY: 8,
-    Fault.PARTLY: 8,
-    Fault.FULL: 4,
-    Fault.CLOCK: 3,
-    Fault.STROBE: 1,
-    Fault.SKEW: 5,
-    Fault.LEAVES: 8,
-    Fault.DEAF: 5,
-    Fault.ECHO: 3,
-    Fault.ZONES: 1,
-}
-
-_APART = (
-    ("renew_leases", "look_at_leases"), ("settle_runs",), ("claim_runs",), ("plan_due",),
-    ("rescue_runs",), ("add_output",), ("take_notifications", "mark_sent"),
+_INDEPENDENT_TRANSACTIONS = (
+    ("renew_leases", "read_leases"), ("settle_runs",), ("claim_runs",), ("plan_due",),
+    ("rescue_runs",), ("add_output",), ("unsent_notifications", "mark_sent"),
 )  # fmt: skip
-"""Verbs that may fail while others do not: they wait for different locks, on different
-connections."""
+"""Groups that can fail alone: they wait for different locks, on different connections."""
 
-_STEPS = (
-    -1, 1, -5, 5, -60, 60, -300, 300, -3600, 3600, 86400, -86400
-)  # fmt: skip
-"""By how many seconds a clock is set."""
+_CLOCK_STEPS = (-1, 1, -5, 5, -60, 60, -300, 300, -3600, 3600, 86400, -86400)
+"""Seconds."""
 
 
-class Cut(NamedTuple):
-    """Verbs of one node that fail for a while."""
+class PartialOutage(NamedTuple):
+    """Some transactions of one node fail for a while, from the first of them on."""
 
-    verbs: frozenset[str]
-    lasts: int
+    transactions: frozenset[str]
+    duration: int
     until: int | None = None
-    """Unless it has not begun."""
+    """None before it has begun."""
 
 
 class Faults:
-    """They come until the world is healed."""
+    """Injects faults from `start` to `stop`."""
 
-    def __init__(self, world: World, random: Random, every: int) -> None:
-        self._world = world
+    def __init__(self, simulation: Simulation, random: Random, interval: int) -> None:
+        self._simulation = simulation
         self._random = random
-        self._every = every
-        self._armed: dict[Place, list[tuple[int, Mishap, Fault]]] = {}
-        self._away: dict[Place | None, int] = {}
-        self._cuts: dict[Place, Cut] = {}
-        self._is_over = False
-        self._weights = dict(_WEIGHTS)
-        if not world.profile.disk_fills:
-            self._weights[Fault.FULL] = 0
+        self._interval = interval
+        self._armed: dict[Actor, list[tuple[int, InjectedFault, Fault]]] = {}
+        """For each actor: after how many more transactions, and what."""
+        self._unavailable_until: dict[Actor | None, int] = {}
+        """The key None stands for all actors."""
+        self._partial_outages: dict[Actor, PartialOutage] = {}
+        self._is_stopped = False
+        self._weights = {fault: weight for fault, (weight, _) in _FAULTS.items()}
+        if not simulation.profile.disk_can_fill:
+            self._weights[Fault.DISK_FULL] = 0
         self.hints_lost_until = 0
         self.hints_repeated_until = 0
         self.counts: Counter[Fault] = Counter()
-        """How often each of them struck."""
 
-    def begin(self) -> None:
-        if self._every:
-            self._wait(self._random.expovariate(1 / self._every))
+    def start(self) -> None:
+        if self._interval:
+            self._schedule_next(self._random.expovariate(1 / self._interval))
 
-    def end(self) -> None:
-        """The world is healed: nothing befalls it any more."""
-        self._is_over = True
+    def stop(self) -> None:
+        """Ends the faults that last, too."""
+        self._is_stopped = True
         self._armed.clear()
-        self._away.clear()
-        self._cuts.clear()
+        self._unavailable_until.clear()
+        self._partial_outages.clear()
         self.hints_lost_until = self.hints_repeated_until = 0
-        self._world.database.free_disk()
+        self._simulation.database.free_disk()
 
-    def mishap(self, place: Place, verb: str) -> Mishap | None:
-        """What befalls this verb."""
-        if self._is_over:
+    def fault_for(self, actor: Actor, transaction: str) -> InjectedFault | None:
+        """What goes wrong in this transaction."""
+        if self._is_stopped:
             return None
-        now = self._world.loop.instant
-        for each in (place, None):
-            if self._away and self._away.get(each, 0) > now:
-                return Mishap(fails=True)
-        if (cut := self._cuts.get(place)) is not None and self._is_cut(cut, place, verb):
-            return Mishap(fails=True)
-        armed = self._armed.get(place)
+        until = max(self._unavailable_until.get(each, 0) for each in (actor, None))
+        is_unavailable = until > self._simulation.loop.instant
+        if is_unavailable or self._is_in_partial_outage(actor, transaction):
+            return InjectedFault(fails=True)
+        armed = self._armed.get(actor)
         if not armed:
             return None
-        for number, (skips, mishap, fault) in enumerate(armed):
+        for index, (skips, injected, fault) in enumerate(armed):
             if skips <= 0:
-                del armed[number]
-                self._struck(fault, place.name, mishap.delay)
-                return mishap
-        armed[:] = [(skips - 1, mishap, fault) for skips, mishap, fault in armed]
+                del armed[index]
+                self.record(fault, actor.name, injected.delay)
+                return injected
+        armed[:] = [(skips - 1, injected, fault) for skips, injected, fault in armed]
         return None
 
-    def _wait(self, span: float) -> None:
-        self._world.loop.at(self._world.loop.instant + int(span), self._come)
+    def record(self, fault: Fault, actor: str, duration: int) -> None:
+        since = self._simulation.loop.instant
+        self.counts[fault] += 1
+        disturbance = Disturbance(since, since + duration, str(fault), actor)
+        self._simulation.record.disturbances.append(disturbance)
 
-    def _come(self) -> None:
-        if self._is_over:
+    def _schedule_next(self, delay: float) -> None:
+        self._simulation.loop.at(self._simulation.loop.instant + int(delay), self._inject_next)
+
+    def _inject_next(self) -> None:
+        if self._is_stopped:
             return
         fault = self._random.choices(list(self._weights), list(self._weights.values()))[0]
-        _DO[fault](self, fault)
-        # They come in bursts: one seldom comes alone.
-        soon = self._random.random() < 0.35
-        self._wait(self._random.expovariate(1 / (5 * SECOND if soon else self._every)))
+        _FAULTS[fault][1](self, fault)
+        # In bursts: faults are seldom alone.
+        is_burst = self._random.random() < 0.35
+        interval = 5 * SECOND if is_burst else self._interval
+        self._schedule_next(self._random.expovariate(1 / interval))
 
-    def _struck(self, fault: Fault, place: str, lasts: int) -> None:
-        since = self._world.loop.instant
-        self.counts[fault] += 1
-        self._world.record.note(Disturbance(since, since + lasts, str(fault), place))
+    def _random_host(self) -> Host | None:
+        running = [host for host in self._simulation.hosts if host.is_up]
+        return self._random.choice(running) if running else None
 
-    def _host(self) -> Host | None:
-        alive = [host for host in self._world.hosts if host.is_up]
-        return self._random.choice(alive) if alive else None
-
-    def _span(self, low: int, high: int) -> int:
+    def _random_duration(self, low: int, high: int) -> int:
         return int(low * (high / low) ** self._random.random())
 
     def _arm(self, fault: Fault) -> None:
-        """One of the next verbs of a node."""
-        host, random = self._host(), self._random
+        """For one of the next transactions of a node, or seldom of a user."""
+        host, random = self._random_host(), self._random
         skips = random.choice([0, 0, 1, 2, 3, 5, 8])
         delay = 0
         if fault is Fault.SLOW or random.random() < 0.3:
-            delay = self._span(MILLISECOND, 30 * SECOND)
-        mishap = Mishap(
+            delay = self._random_duration(MILLISECOND, 30 * SECOND)
+        injected = InjectedFault(
             delay,
-            others_step=delay > 0,
-            fails=fault in (Fault.FAILED, Fault.FAILED_UNTOLD),
-            kills=fault in (Fault.KILLED, Fault.KILLED_UNTOLD),
-            is_after=fault in (Fault.FAILED_UNTOLD, Fault.KILLED_UNTOLD),
+            others_run=delay > 0,
+            fails=fault in (Fault.FAILED, Fault.FAILED_AFTER_COMMIT),
+            kills=fault in (Fault.KILLED, Fault.KILLED_AFTER_COMMIT),
+            after_commit=fault in (Fault.FAILED_AFTER_COMMIT, Fault.KILLED_AFTER_COMMIT),
         )
-        place = self._world.people if random.random() < 0.05 and not mishap.kills else None
-        if place is None and host is not None:
-            place = host.place
-        if place is not None:
-            self._armed.setdefault(place, []).append((skips, mishap, fault))
+        by_user = random.random() < 0.05 and not injected.kills
+        actor = self._simulation.user_actor if by_user else None
+        if actor is None and host is not None:
+            actor = host.actor
+        if actor is not None:
+            self._armed.setdefault(actor, []).append((skips, injected, fault))
 
-    def _stop(self, fault: Fault) -> None:
-        host = self._host()
+    def _pause_node(self, fault: Fault) -> None:
+        host = self._random_host()
         if host is None:
             return
-        place, lasts = host.place, self._span(SECOND, 5 * self._world.profile.lease)
-        loop = self._world.loop
-        loop.stop_place(place)
-        loop.at(loop.instant + lasts, loop.let_go_on, place)
-        self._struck(fault, place.name, lasts)
+        loop, actor = self._simulation.loop, host.actor
+        duration = self._random_duration(SECOND, 5 * self._simulation.profile.lease)
+        loop.pause(actor)
+        loop.at(loop.instant + duration, loop.resume, actor)
+        self.record(fault, actor.name, duration)
 
-    def _go_away(self, fault: Fault) -> None:
-        host, lasts = self._host(), self._span(100 * MILLISECOND, 2 * MINUTE)
+    def _make_store_unavailable(self, fault: Fault) -> None:
+        host, duration = self._random_host(), self._random_duration(100 * MILLISECOND, 2 * MINUTE)
         if self._random.random() < 0.03:
-            lasts = HOUR
-        whose = host.place if host is not None and self._random.random() < 0.5 else None
-        self._away[whose] = self._world.loop.instant + lasts
-        self._struck(fault, whose.name if whose else "all", lasts)
+            duration = HOUR
+        actor = host.actor if host is not None and self._random.random() < 0.5 else None
+        self._unavailable_until[actor] = self._simulation.loop.instant + duration
+        self.record(fault, actor.name if actor else "all", duration)
 
-    def _fail_partly(self, _fault: Fault) -> None:
-        """From the first of these verbs on they fail for a while; all others are carried out."""
-        host = self._host()
+    def _prepare_partial_outage(self, _fault: Fault) -> None:
+        """Recorded when it begins."""
+        host = self._random_host()
         if host is not None:
-            lease = self._world.profile.lease
-            chosen = [verbs for verbs in _APART if self._random.random() < 0.5]
-            verbs = frozenset(verb for verbs in chosen for verb in verbs)
-            self._cuts[host.place] = Cut(verbs, self._span(lease, 2 * lease))
+            lease = self._simulation.profile.lease
+            chosen = [each for each in _INDEPENDENT_TRANSACTIONS if self._random.random() < 0.5]
+            names = frozenset(name for group in chosen for name in group)
+            duration = self._random_duration(lease, 2 * lease)
+            self._partial_outages[host.actor] = PartialOutage(names, duration)
 
-    def _is_cut(self, cut: Cut, place: Place, verb: str) -> bool:
-        now = self._world.loop.instant
-        if verb not in cut.verbs:
+    def _is_in_partial_outage(self, actor: Actor, transaction: str) -> bool:
+        outage = self._partial_outages.get(actor)
+        if outage is None or transaction not in outage.transactions:
             return False
-        if cut.until is None:
-            self._cuts[place] = cut = cut._replace(until=now + cut.lasts)
-            self._struck(Fault.PARTLY, place.name, cut.lasts)
-        return now < (cut.until or now)
+        now = self._simulation.loop.instant
+        until = outage.until
+        if until is None:
+            until = now + outage.duration
+            self._partial_outages[actor] = outage._replace(until=until)
+            self.record(Fault.PARTIAL, actor.name, outage.duration)
+        return now < until
 
     def _fill_disk(self, fault: Fault) -> None:
-        lasts = self._span(SECOND, MINUTE)
-        loop, database = self._world.loop, self._world.database
+        duration = self._random_duration(SECOND, MINUTE)
+        loop, database = self._simulation.loop, self._simulation.database
         database.fill_disk()
-        loop.at(loop.instant + lasts, database.free_disk)
-        self._struck(fault, "all", lasts)
+        loop.at(loop.instant + duration, database.free_disk)
+        self.record(fault, "all", duration)
 
     def _set_clock(self, fault: Fault) -> None:
-        step = self._random.choice(_STEPS) * SECOND
+        step = self._random.choice(_CLOCK_STEPS) * SECOND
         if abs(step) >= HOUR and self._random.random() < 0.7:
             step //= 60
-        # What is set wrong is set right again.
-        correcting = self._world.clock.ahead
-        if correcting and self._random.random() < 0.7:
-            step = -correcting
-        self._struck(fault, "all", 2 * abs(step) + 5 * SECOND)
-        self._world.set_clock(self._world.clock.ahead + step)
+        ahead = self._simulation.clock.ahead
+        if ahead and self._random.random() < 0.7:  # a wrong clock is usually corrected
+            step = -ahead
+        self.record(fault, "all", 2 * abs(step) + 5 * SECOND)
+        self._simulation.set_clock(ahead + step)
 
-    def _strobe(self, fault: Fault) -> None:
-        lasts, ahead = 32 * SECOND, self._world.clock.ahead
-        loop, at, most = self._world.loop, self._world.loop.instant, 0
-        end = at + lasts
+    def strobe_clock(self, fault: Fault) -> None:
+        duration, ahead = 32 * SECOND, self._simulation.clock.ahead
+        loop, at, largest = self._simulation.loop, self._simulation.loop.instant, 0
+        end = at + duration
         while at < end:
-            step = self._span(4 * MILLISECOND, 262 * SECOND) * self._random.choice([-1, 1])
-            most = max(most, abs(step))
-            loop.at(at, self._world.set_clock, ahead + step)
-            at += self._span(MILLISECOND, SECOND) * 2
-        loop.at(end, self._world.set_clock, ahead)
-        self._struck(fault, "all", lasts + 2 * most)
+            size = self._random_duration(4 * MILLISECOND, 262 * SECOND)
+            step = size * self._random.choice([-1, 1])
+            largest = max(largest, abs(step))
+            loop.at(at, self._simulation.set_clock, ahead + step)
+            at += self._random_duration(MILLISECOND, SECOND) * 2
+        loop.at(end, self._simulation.set_clock, ahead)
+        self.record(fault, "all", duration + 2 * largest)
 
-    def _skew(self, fault: Fault) -> None:
-        host = self._host()
-        if host is not None and not self._world.is_one_host:
-            host.clock.ahead = self._random.choice(_STEPS) * SECOND
-            self._struck(fault, host.name, 0)
+    def _set_host_clock(self, fault: Fault) -> None:
+        host = self._random_host()
+        if host is not None and not self._simulation.profile.is_one_host:
+            host.clock.ahead = self._random.choice(_CLOCK_STEPS) * SECOND
+            self.record(fault, host.name, 0)
 
-    def _leave(self, fault: Fault) -> None:
-        host = self._host()
+    def _shut_down(self, fault: Fault) -> None:
+        host = self._random_host()
         if host is not None:
-            self._struck(fault, host.name, 30 * SECOND)
+            self.record(fault, host.name, 30 * SECOND)
             host.stop()
 
     def _lose_hints(self, fault: Fault) -> None:
-        lasts = self._span(MINUTE, DAY)
-        self.hints_lost_until = self._world.loop.instant + lasts
-        self._struck(fault, "all", lasts)
+        duration = self._random_duration(MINUTE, DAY)
+        self.hints_lost_until = self._simulation.loop.instant + duration
+        self.record(fault, "all", duration)
 
     def _repeat_hints(self, fault: Fault) -> None:
-        lasts = self._span(MINUTE, HOUR)
-        self.hints_repeated_until = self._world.loop.instant + lasts
-        self._struck(fault, "all", 0)
+        duration = self._random_duration(MINUTE, HOUR)
+        self.hints_repeated_until = self._simulation.loop.instant + duration
+        self.record(fault, "all", 0)
 
-    def _exchange_zones(self, fault: Fault) -> None:
-        host = self._host()
+    def _change_zone_data(self, fault: Fault) -> None:
+        host = self._random_host()
         if host is not None:
             host.zone_data = self._random.choice(["2026a", "2026b"])
-            self._struck(fault, host.name, 30 * SECOND)
+            self.record(fault, host.name, 30 * SECOND)
             host.stop()
 
 
-_DO: dict[Fault, Callable[[Faults, Fault], None]] = {
-    Fault.KILLED: Faults._arm,
-    Fault.KILLED_UNTOLD: Faults._arm,
-    Fault.FAILED: Faults._arm,
-    Fault.FAILED_UNTOLD: Faults._arm,
-    Fault.SLOW: Faults._arm,
-    Fault.STOPPED: Faults._stop,
-    Fault.AWAY: Faults._go_away,
-    Fault.PARTLY: Faults._fail_partly,
-    Fault.FULL: Faults._fill_disk,
-    Fault.CLOCK: Faults._set_clock,
-    Fault.STROBE: Faults._strobe,
-    Fault.SKEW: Faults._skew,
-    Fault.LEAVES: Faults._leave,
-    Fault.DEAF: Faults._lose_hints,
-    Fault.ECHO: Faults._repeat_hints,
-    Fault.ZONES: Faults._exchange_zones,
+_FAULTS: dict[Fault, tuple[int, Callable[[Faults, Fault], None]]] = {
+    Fault.KILLED: (12, Faults._arm),
+    Fault.KILLED_AFTER_COMMIT: (12, Faults._arm),
+    Fault.FAILED: (10, Faults._arm),
+    Fault.FAILED_AFTER_COMMIT: (12, Faults._arm),
+    Fault.SLOW: (30, Faults._arm),
+    Fault.PAUSED: (12, Faults._pause_node),
+    Fault.UNAVAILABLE: (8, Faults._make_store_unavailable),
+    Fault.PARTIAL: (8, Faults._prepare_partial_outage),
+    Fault.DISK_FULL: (4, Faults._fill_disk),
+    Fault.CLOCK_STEP: (3, Faults._set_clock),
+    Fault.CLOCK_STROBE: (1, Faults.strobe_clock),
+    Fault.CLOCK_SKEW: (5, Faults._set_host_clock),
+    Fault.SHUTDOWN: (8, Faults._shut_down),
+    Fault.HINTS_LOST: (5, Faults._lose_hints),
+    Fault.HINTS_REPEATED: (3, Faults._repeat_hints),
+    Fault.ZONE_DATA: (1, Faults._change_zone_data),
 }
+"""The weight of each fault, and how it is injected."""

@@ -1,52 +1,49 @@
-"""Reads for the doors, on a connection of their own that cannot write. They decide nothing and lock
-nothing; lists are read by key, a page at a time."""
+"""Queries for the API, the command line and the dashboard, on a read-only connection of their own.
+They take no locks; lists are paged by key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, ParamSpec, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
-from quarterjack.rules import (
-    Attempt,
-    Ending,
-    Outcome,
-    Run,
-    Schedule,
-    SlotsNotRun,
-    Status,
-    Unreadable,
-)
+from quarterjack.rules import Attempt, Run, Schedule, SlotsNotRun, Status, Unreadable
+from quarterjack.rules.definition.target import TargetKinds
 from quarterjack.rules.policies.anchors import following_completion
-from quarterjack.store.address import is_postgres, refuse_without_driver
-from quarterjack.store.rows import audit_of, from_json, run_of, slots_not_run_of, stored_of
+from quarterjack.store.address import address_of, is_postgres
+from quarterjack.store.rows import attempt_of, audit_of, run_of, slots_not_run_of, stored_of
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite.executor import Executor
-from quarterjack.store.sqlite.file import open_to_read, path_of
+from quarterjack.store.sqlite.file import open_read_only, path_of
 from quarterjack.store.statements import Operation, Query, Row, Statements
 from quarterjack.store.transactions.facts import read_row, read_run, read_schedules
-from quarterjack.store.transactions.nodes import read_nodes, runs_here
-from quarterjack.store.types import Audit, Day, NodeInfo, StoredSchedule
+from quarterjack.store.transactions.nodes import read_nodes, runs_on_this_host
+from quarterjack.store.types import Audit, DayStats, NodeInfo, StoredSchedule
+
+if TYPE_CHECKING:
+    from quarterjack.store.postgres.reader import PostgresReader
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Method: TypeAlias = Callable[Concatenate["Reader", P], T]
 PAGE = 50
 LAST = 2**63 - 1
-"""After every number that was ever given."""
+"""Greater than every id."""
 
 
 class FoundSchedule(NamedTuple):
-    """A schedule, and what its runs tell of it."""
+    """A schedule, and what follows from its runs."""
 
     stored: StoredSchedule
     last_run_at: int | None
     retry_at: int | None
-    """When the first of its runs that wait to be tried again is ready."""
+    """When the first of its waiting retries is ready."""
     ready_at: int | None = None
-    """The same of all its runs that wait."""
+    """When the first of all its waiting runs is ready."""
     open_since: int | None = None
-    """When its open run started, if its next slot counts from that run's end."""
+    """When its running run started, if its next slot counts from the end of that run."""
 
     @property
     def schedule(self) -> Schedule:
@@ -54,13 +51,13 @@ class FoundSchedule(NamedTuple):
 
     @property
     def next_run_at(self) -> int | None:
-        """When something starts next: a retry that waits, else a slot, else a run that waits, as
-        that of a one-shot may for long; a slot that counts from the end of an open run is expected
-        after its start."""
+        """When something starts next: a waiting retry, else the next slot, else a waiting run, such
+        as that of a one-shot. If the next slot counts from the end of a running run, it is
+        estimated from the start of that run."""
         schedule = self.schedule
-        for known in (self.retry_at, schedule.next_slot, self.ready_at):
-            if known is not None:
-                return known
+        for instant in (self.retry_at, schedule.next_slot, self.ready_at):
+            if instant is not None:
+                return instant
         return None if self.open_since is None else following_completion(schedule, self.open_since)
 
 
@@ -70,104 +67,140 @@ class FoundRun(NamedTuple):
     payload: object
 
 
-class ReaderBackend(Protocol):
-    def read(self, operation: Operation) -> None: ...
-    def alive(self, nodes: Sequence[NodeInfo]) -> list[NodeInfo]: ...
-    def close(self) -> None: ...
-
-
 class SqliteReader(Executor):
     def alive(self, nodes: Sequence[NodeInfo]) -> list[NodeInfo]:
-        return [node for node in nodes if runs_here(node)]
+        return [node for node in nodes if runs_on_this_host(node)]
 
 
-def _looker(url: str, known: Specifications) -> ReaderBackend:
+def _open(url: str, specifications: Specifications) -> SqliteReader | PostgresReader:
     if is_postgres(url):
-        refuse_without_driver()
-        from quarterjack.store.postgres import connection as postgres_link
-        from quarterjack.store.postgres import reader as postgres_reads
+        address = address_of(url)
+        from quarterjack.store.postgres.reader import PostgresReader
 
-        return postgres_reads.ReaderBackend(postgres_link.address_of(url), known)
+        return PostgresReader(address, specifications)
     path = path_of(url)
-    return SqliteReader(open_to_read(path), path, known, SystemClock())
+    return SqliteReader(open_read_only(path), path, specifications, SystemClock())
+
+
+def _read(statements: Callable[Concatenate[Reader, P], Statements[T]]) -> Method[P, T]:
+    """A method that executes these statements in one snapshot."""
+
+    def execute(reader: Reader, /, *values: P.args, **named: P.kwargs) -> T:
+        operation = Operation("read", partial(statements, reader, *values, **named))
+        reader._backend.read(operation)
+        return operation.answer()  # type: ignore[no-any-return]
+
+    return execute
 
 
 class Reader:
-    """One database, to be looked at."""
+    """One database. `which` is an id, a key, or a name that only one schedule has; if no such
+    schedule exists, the last deleted one with that id or key."""
 
-    def __init__(self, url: str) -> None:
-        self._known = Specifications()
-        self._looker = _looker(url, self._known)
+    def __init__(self, url: str, kinds: TargetKinds) -> None:
+        self._specifications = Specifications(kinds)
+        self._backend = _open(url, self._specifications)
 
     def close(self) -> None:
-        self._looker.close()
+        self._backend.close()
 
-    def schedules(self, after: int = 0, limit: int = PAGE) -> list[FoundSchedule]:
-        """In the order of their ids, from the one after this."""
-        return self._do(_schedules, self._known, after, limit)
+    @_read
+    def schedules(self, after: int = 0, limit: int = PAGE) -> Statements[list[FoundSchedule]]:
+        """Ordered by id, starting after this one."""
+        rows = yield Query("list_schedules", (after, limit))
+        return (yield from self._found_schedules(rows))
 
-    def schedule(self, which: str) -> FoundSchedule:
-        """By id, by key, or by a name that is unambiguous; or the last one that had that id or key
-        before it was deleted."""
-        return self._do(_schedule, self._known, which)
+    @_read
+    def schedule(self, which: str) -> Statements[FoundSchedule]:
+        row = yield from _row(which)
+        (found,) = yield from self._found_schedules([row])
+        return found
 
+    def _found_schedules(self, rows: Sequence[Row]) -> Statements[list[FoundSchedule]]:
+        schedules = yield from read_schedules(rows, self._specifications)
+        found = []
+        for row, schedule in zip(rows, schedules, strict=True):
+            stored = stored_of(row, schedule)
+            last = yield Query("last_start", (row[0],))
+            ((retry_at, ready_at),) = yield Query("waiting_runs", (row[0],))
+            open_run: list[Row] = []
+            if ready_at is None and _counts_from_open_run(schedule):
+                open_run = yield Query("open_run_start", (row[0],))
+            found.append(FoundSchedule(stored, _first(last), retry_at, ready_at, _first(open_run)))
+        return found
+
+    @_read
     def runs(
         self, which: str | None = None, state: str | None = None, limit: int = PAGE
-    ) -> list[FoundRun]:
-        """The newest first: of one schedule, or of all."""
-        return self._do(_runs, self._known, which, state, limit)
+    ) -> Statements[list[FoundRun]]:
+        """Newest first; of one schedule, or of all."""
+        if which is None:
+            rows = yield Query("list_runs", (state, limit))
+        else:
+            schedule = yield from _row(which)
+            rows = yield Query("list_runs_of", (schedule[0], state, limit))
+        return (yield from self._found_runs([run_of(row) for row in rows]))
 
-    def run(self, run_id: str) -> tuple[FoundRun, list[Attempt]]:
-        return self._do(_run, self._known, run_id)
+    @_read
+    def run(self, run_id: str) -> Statements[tuple[FoundRun, list[Attempt]]]:
+        run = yield from read_run(run_id)
+        (found,) = yield from self._found_runs([run])
+        rows = yield Query("attempts_of", (run.schedule_id, run.number))
+        return found, [attempt_of(row) for row in rows]
 
-    def output(self, run_id: str, attempt: int | None = None) -> bytes:
-        """Of one attempt, or of all of them."""
-        return self._do(_output, run_id, attempt)
+    def _found_runs(self, runs: Sequence[Run]) -> Statements[list[FoundRun]]:
+        rows = yield Query("schedule_keys", (sorted({run.schedule_id for run in runs}),))
+        keys = {row[0]: row[1] for row in rows}
+        versions = {(run.schedule_id, run.version): keys.get(run.schedule_id, "") for run in runs}
+        found = yield from self._specifications.read(versions)
+        wanted = [(run, (run.schedule_id, run.version)) for run in runs]
+        return [FoundRun(run, versions[each], _payload(found[each])) for run, each in wanted]
 
-    def not_run(self, which: str, limit: int = PAGE) -> list[SlotsNotRun]:
-        """The slots that did not run, and why; the newest first."""
-        return self._do(_passed, which, limit)
+    @_read
+    def output(self, run_id: str, attempt: int | None = None) -> Statements[bytes]:
+        """Of one attempt, or of all attempts."""
+        run = yield from read_run(run_id)
+        rows = yield Query("output_of", (run.schedule_id, run.number, attempt))
+        return b"".join(data for (data,) in rows)
 
-    def audit(self, which: str | None = None, before: int = LAST, limit: int = PAGE) -> list[Audit]:
-        """Who asked for what, the newest first: of one schedule, or of all."""
-        return self._do(_audit, which, before, limit)
+    @_read
+    def not_run(self, which: str, limit: int = PAGE) -> Statements[list[SlotsNotRun]]:
+        """Newest first."""
+        schedule = yield from _row(which)
+        rows = yield Query("list_slots_not_run", (schedule[0], limit))
+        return [slots_not_run_of(list(row)) for row in rows]
 
-    def days(self, which: str | None, first: int, last: int) -> list[Day]:
-        """What the runs of one schedule, or of all, came to on each of these days (since 1970, in
-        UTC) on which any ended; the last minutes may not be counted yet."""
-        return self._do(_days, which, first, last)
+    @_read
+    def audit(
+        self, which: str | None = None, before: int = LAST, limit: int = PAGE
+    ) -> Statements[list[Audit]]:
+        """Newest first; of one schedule, or of all."""
+        if which is None:
+            rows = yield Query("list_audit", (before, limit))
+        else:
+            schedule = yield from _row(which)
+            rows = yield Query("list_audit_of", (schedule[0], before, limit))
+        return [audit_of(row) for row in rows]
+
+    @_read
+    def days(self, which: str | None, first: int, last: int) -> Statements[list[DayStats]]:
+        """Statistics of one schedule, or of all, for each of these days (since 1970, in UTC) on
+        which a run ended. The last minutes may not be included yet."""
+        schedule_id = 0 if which is None else (yield from _row(which))[0]
+        rows = yield Query("list_daily_stats", (list(range(first, last + 1)), schedule_id))
+        return [DayStats._make(row[: len(DayStats._fields)]) for row in rows]
 
     def nodes(self) -> list[NodeInfo]:
-        """Those that are there, the oldest first."""
-        return self._looker.alive(self._do(read_nodes))
+        """Those that are alive, oldest first."""
+        return self._backend.alive(self._registered_nodes())
 
-    def _do(self, steps: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs) -> T:
-        operation = Operation("read", lambda: steps(*values, **named))
-        self._looker.read(operation)
-        return operation.answer()  # type: ignore[no-any-return]
-
-
-def _schedules(known: Specifications, after: int, limit: int) -> Statements[list[FoundSchedule]]:
-    rows = yield Query("list_schedules", (after, limit))
-    return (yield from _found(known, rows))
-
-
-def _found(known: Specifications, rows: Sequence[Row]) -> Statements[list[FoundSchedule]]:
-    schedules = yield from read_schedules(rows, known)
-    found = []
-    for row, schedule in zip(rows, schedules, strict=True):
-        stored = stored_of(row, schedule)
-        last = yield Query("last_start", (row[0],))
-        ((retry_at, ready_at),) = yield Query("waiting_runs", (row[0],))
-        open_run: list[Row] = []
-        if ready_at is None and _counts_from_open_run(schedule):
-            open_run = yield Query("open_since", (row[0],))
-        found.append(FoundSchedule(stored, _first(last), retry_at, ready_at, _first(open_run)))
-    return found
+    @_read
+    def _registered_nodes(self) -> Statements[Sequence[NodeInfo]]:
+        return (yield from read_nodes())
 
 
 def _counts_from_open_run(schedule: Schedule) -> bool:
-    """Is the next slot one interval after the end of a run that is open, and not known yet?"""
+    """The next slot is one interval after the end of a run that is still running."""
     specification = schedule.specification
     if schedule.status is not Status.ACTIVE or isinstance(specification, Unreadable):
         return False
@@ -188,98 +221,8 @@ def _row(which: str) -> Statements[Row]:
         return rows[0]
 
 
-def _schedule(known: Specifications, which: str) -> Statements[FoundSchedule]:
-    row = yield from _row(which)
-    (found,) = yield from _found(known, [row])
-    return found
-
-
-def _runs(
-    known: Specifications, which: str | None, state: str | None, limit: int
-) -> Statements[list[FoundRun]]:
-    if which is None:
-        rows = yield Query("list_runs", (state, limit))
-    else:
-        schedule = yield from _row(which)
-        rows = yield Query("list_runs_of", (schedule[0], state, limit))
-    return (yield from _found_runs(known, [run_of(row) for row in rows]))
-
-
-def _found_runs(known: Specifications, runs: Sequence[Run]) -> Statements[list[FoundRun]]:
-    owners = yield Query("callers", (sorted({run.schedule_id for run in runs}),))
-    keys = {owner[0]: owner[1] for owner in owners}
-    versions = {(run.schedule_id, run.version): keys.get(run.schedule_id, "") for run in runs}
-    specifications = yield from known.read(versions)
-    return [
-        FoundRun(
-            run,
-            versions[run.schedule_id, run.version],
-            _payload(specifications[run.schedule_id, run.version]),
-        )
-        for run in runs
-    ]
-
-
 def _payload(specification: object) -> object:
     try:
         return specification.payload  # type: ignore[attr-defined]
-    except Exception:  # it cannot be read any more, and its schedule says why
+    except Exception:  # unreadable; its schedule tells why
         return None
-
-
-def _run(known: Specifications, run_id: str) -> Statements[tuple[FoundRun, list[Attempt]]]:
-    run = yield from read_run(run_id)
-    (found,) = yield from _found_runs(known, [run])
-    identity = run.schedule_id, run.number
-    attempts = [_attempt(row) for row in (yield Query("attempts_of", identity))]
-    return found, attempts
-
-
-def _attempt(row: Row) -> Attempt:
-    (
-        schedule_id,
-        number,
-        attempt,
-        worker,
-        started_at,
-        finished_at,
-        ending,
-        error,
-        result,
-        back,
-        *_,
-    ) = row
-    outcome = Outcome(Ending(ending), finished_at, error, from_json(result), handed_back=bool(back))
-    return Attempt(f"{schedule_id}-{number}", attempt, worker, started_at, outcome)
-
-
-def _output(run_id: str, attempt: int | None) -> Statements[bytes]:
-    run = yield from read_run(run_id)
-    rows = yield Query("output_of", (run.schedule_id, run.number, attempt))
-    return b"".join(data for (data,) in rows)
-
-
-def _passed(which: str, limit: int) -> Statements[list[SlotsNotRun]]:
-    row = yield from _row(which)
-    return [
-        slots_not_run_of(list(each))
-        for each in (yield Query("list_slots_not_run", (row[0], limit)))
-    ]
-
-
-def _audit(which: str | None, before: int, limit: int) -> Statements[list[Audit]]:
-    if which is None:
-        rows = yield Query("list_audit", (before, limit))
-    else:
-        schedule = yield from _row(which)
-        rows = yield Query("list_audit_of", (schedule[0], before, limit))
-    return [audit_of(row) for row in rows]
-
-
-def _days(which: str | None, first: int, last: int) -> Statements[list[Day]]:
-    schedule_id = 0 if which is None else (yield from _row(which))[0]
-    wanted = list(range(first, last + 1))
-    return [
-        Day._make(row[: len(Day._fields)])
-        for row in (yield Query("list_daily_stats", (wanted, schedule_id)))
-    ]

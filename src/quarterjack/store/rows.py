@@ -1,5 +1,8 @@
-"""Rows: how the values of the model lie in tables. Columns are in the order of the fields, so most
-of this is slicing."""
+"""Conversion between the values of the model and the rows of the tables.
+
+Columns are in the order of the fields, so that most conversions are slices. That is for speed: each
+row that the engine reads or writes is converted here.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,12 @@ from typing import Any
 from quarterjack.rules import (
     Attempt,
     Backfill,
-    Budgets,
+    Ending,
     Gate,
-    GateChange,
     GateState,
     Kind,
     Outage,
-    Pace,
+    Outcome,
     Reason,
     Run,
     Schedule,
@@ -25,30 +27,31 @@ from quarterjack.rules import (
     Status,
     Unreadable,
 )
+from quarterjack.rules.policies.service_limits import BudgetUsage, DispatchRate
 from quarterjack.store.statements import Row
 from quarterjack.store.types import Audit, NewSchedule, StoredSchedule
 from quarterjack.telemetry.events import Event
 
-# Looking a word up in a table costs a third of asking its class.
+# A lookup in a dictionary takes a third of the time of a call of the enum.
 _STATUS = {status.value: status for status in Status}
 _STATE = {state.value: state for state in State}
 _KIND = {kind.value: kind for kind in Kind}
 _REASON: dict[str | None, Reason | None] = {str(reason): reason for reason in Reason}
 _REASON[None] = None
-CALLER = -3
-"""Behind the columns of a run: those of the schedule that it acts for."""
+SCHEDULE_COLUMNS = -3
+"""In the rows of `claim_runs`: key, last success and owner of the schedule, behind the run."""
 _RUN = len(Run._fields)
-"""What stands behind them is a newer program's, and left alone."""
-_AFTER_STATUS, _PASSED, _BACKFILL, _EXTRAS = 7, 25, 26, 27
+"""Further columns of a run were added by a newer version, and are left alone."""
+_AFTER_STATUS, _NOT_RUN, _BACKFILL, _STORED_ONLY = 7, 25, 26, 27
 _LAST_SLOT, DELETED_AT, _LAST_FIRED_AT = 21, 31, 33
+"""Positions of columns of `schedules`."""
 
-
-_written = json.JSONEncoder(separators=(",", ":")).encode
-"""Made once: `json.dumps` makes an encoder for each call that wants other separators."""
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+"""Created once: `json.dumps` creates an encoder per call for other than its default separators."""
 
 
 def json_text(value: object) -> str | None:
-    return None if value is None else _written(value)
+    return None if value is None else _encode(value)
 
 
 def from_json(text: str | None) -> Any:
@@ -56,7 +59,7 @@ def from_json(text: str | None) -> Any:
 
 
 def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule:
-    not_run, backfill, last_slot = row[_PASSED], row[_BACKFILL], row[_LAST_SLOT]
+    not_run, backfill, last_slot = row[_NOT_RUN], row[_BACKFILL], row[_LAST_SLOT]
     return Schedule._make(
         (
             row[0],
@@ -66,7 +69,7 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
             _STATUS[row[6]],
             *row[_AFTER_STATUS:_LAST_SLOT],
             row[_LAST_FIRED_AT],
-            *row[_LAST_SLOT + 1 : _PASSED],
+            *row[_LAST_SLOT + 1 : _NOT_RUN],
             slots_not_run_of(json.loads(not_run)) if not_run else None,
             Backfill(*json.loads(backfill)) if backfill else None,
             last_slot,
@@ -76,14 +79,14 @@ def schedule_of(row: Row, specification: Specification | Unreadable) -> Schedule
 
 
 def corrupt_schedule_of(row: Row, error: Exception) -> Schedule:
-    """One whose row makes no sense: planning finds that out, and makes it invalid."""
-    blank = list(row)
-    blank[6], blank[_PASSED], blank[_BACKFILL] = Status.ACTIVE, None, None
-    return schedule_of(blank, Unreadable(error))
+    """A schedule whose row cannot be converted. Planning makes it invalid, with this error."""
+    readable = list(row)
+    readable[6], readable[_NOT_RUN], readable[_BACKFILL] = Status.ACTIVE, None, None
+    return schedule_of(readable, Unreadable(error))
 
 
 def stored_of(row: Row, schedule: Schedule) -> StoredSchedule:
-    return StoredSchedule(schedule, *row[_EXTRAS : _EXTRAS + 5])
+    return StoredSchedule(schedule, *row[_STORED_ONLY : _STORED_ONLY + 5])
 
 
 def slots_not_run_of(values: list[Any]) -> SlotsNotRun:
@@ -97,26 +100,27 @@ def audit_of(row: Row) -> Audit:
 
 def new_schedule_row(schedule: Schedule, new: NewSchedule, now: int) -> Row:
     first, second = schedule[:2]
-    (*state, last_slot), said = _state_of(schedule), schedule.specification
+    (*state, last_slot), specification = _state_of(schedule), schedule.specification
     state[_LAST_SLOT - 3] = last_slot
-    beside = (said.name, new.owner, new.origin, now, None, said.priority, schedule.last_fired_at)
-    return (first, second, schedule.created_at, *state, *beside, said.preset)
+    stored_only = specification.name, new.owner, new.origin, now, None
+    copied = specification.priority, schedule.last_fired_at, specification.preset
+    return (first, second, schedule.created_at, *state, *stored_only, *copied)
 
 
 def schedule_row(schedule: Schedule) -> Row:
-    """What planning and settling may change, and then the id."""
+    """The columns that planning and settling may change, and the id."""
     return (*_state_of(schedule), schedule[0])
 
 
 def _state_of(schedule: Schedule) -> Row:
     if schedule.not_run is None and schedule.backfill is None:  # nearly always
         return schedule[4:29]
-    beside = json_text(schedule.not_run), _backfill_text(schedule.backfill), schedule.last_slot
-    return (*schedule[4:26], *beside)
+    not_run, backfill = json_text(schedule.not_run), _backfill_text(schedule.backfill)
+    return (*schedule[4:26], not_run, backfill, schedule.last_slot)
 
 
 def _backfill_text(backfill: Backfill | None) -> str | None:
-    """What is not asked for is left out: a node of an older program knows three fields."""
+    """`again` is left out if it is not set: nodes of an older version know three fields."""
     if backfill is None or backfill.again:
         return json_text(backfill)
     return json_text(backfill[:3])
@@ -124,7 +128,7 @@ def _backfill_text(backfill: Backfill | None) -> str | None:
 
 def run_of(row: Row) -> Run:
     values = list(row[:_RUN])
-    # A word that we do not know is a newer program's: nothing is decided by it.
+    # Unknown words come from a newer version; no decision depends on them.
     values[2] = _KIND.get(values[2], Kind.MANUAL)
     values[10] = _STATE[values[10]]
     values[11] = _REASON.get(values[11])
@@ -136,32 +140,15 @@ def run_of(row: Row) -> Run:
 
 
 def run_row(run: Run) -> Row:
-    """What may change while a run is open, and then its identity."""
-    return (
-        run.ready_at,
-        run.scope,
-        run.state,
-        run.reason,
-        *run[15:24],
-        json_text(run.result),
-        run.schedule_id,
-        run.number,
-    )
+    """The columns that may change while a run is open, and its identity."""
+    state = run.ready_at, run.scope, run.state, run.reason
+    return (*state, *run[15:24], json_text(run.result), run.schedule_id, run.number)
 
 
 def closed_run_row(run: Run) -> Row:
-    """What the end of its last attempt changes, and then its identity."""
-    return (
-        run.state,
-        run.reason,
-        run.failures,
-        run.losses,
-        run.finished_at,
-        run.error,
-        json_text(run.result),
-        run.schedule_id,
-        run.number,
-    )
+    """The columns that the end of the last attempt changes, and the identity."""
+    state = run.state, run.reason, run.failures, run.losses, run.finished_at, run.error
+    return (*state, json_text(run.result), run.schedule_id, run.number)
 
 
 def reason_of(word: str | None) -> Reason | None:
@@ -175,21 +162,15 @@ def run_identity(run_id: str) -> tuple[int, int]:
 
 def attempt_row(attempt: Attempt) -> Row:
     outcome = attempt.outcome
-    return (
-        *run_identity(attempt.run_id),
-        attempt.number,
-        attempt.worker,
-        attempt.started_at,
-        outcome.at,
-        outcome.ending,
-        outcome.error,
-        json_text(outcome.result),
-        outcome.handed_back,
-    )
+    start = attempt.number, attempt.worker, attempt.started_at
+    result = outcome.error, json_text(outcome.result), outcome.handed_back
+    return (*run_identity(attempt.run_id), *start, outcome.at, outcome.ending, *result)
 
 
-def slots_not_run_row(schedule_id: int, row: SlotsNotRun) -> Row:
-    return (schedule_id, *row)
+def attempt_of(row: Row) -> Attempt:
+    schedule_id, number, *start, at, ending, error, result, handed_back = row[:10]
+    outcome = Outcome(Ending(ending), at, error, from_json(result), handed_back=bool(handed_back))
+    return Attempt._make((f"{schedule_id}-{number}", *start, outcome))
 
 
 def gate_of(row: Row, probe_ended_at: int | None) -> Gate:
@@ -201,27 +182,25 @@ def gate_row(gate: Gate) -> Row:
     return gate[:6]
 
 
-def gate_change_row(change: GateChange) -> Row:
-    return change
-
-
 def event_row(event: Event) -> Row:
     return (event.kind, event.at, json_text(event.about), event.detail)
 
 
-def planning_of(row: Row) -> tuple[int | None, Outage | None, Pace, Budgets]:
-    last_look, outage, pace, agents = row
-    among_agents = Budgets()
+def planning_of(row: Row) -> tuple[int | None, Outage | None, DispatchRate, BudgetUsage]:
+    last_step_at, outage, rate, agents = row
+    agent_budgets = BudgetUsage()
     if agents:
-        theirs, their_pace = json.loads(agents)
-        among_agents = Budgets(_outage_of(theirs), Pace._make(their_pace))
-    noticed = _outage_of(json.loads(outage)) if outage else None
-    return last_look, noticed, Pace._make(json.loads(pace)), among_agents
+        agent_outage, agent_rate = json.loads(agents)
+        agent_budgets = BudgetUsage(_outage_of(agent_outage), DispatchRate._make(agent_rate))
+    found = _outage_of(json.loads(outage)) if outage else None
+    return last_step_at, found, DispatchRate._make(json.loads(rate)), agent_budgets
 
 
 def _outage_of(values: list[int] | None) -> Outage | None:
     return None if values is None else Outage._make(values)
 
 
-def planning_row(last_look: int | None, outage: Outage | None, pace: Pace, agents: Budgets) -> Row:
-    return last_look, json_text(outage), json_text(pace), json_text(agents)
+def planning_row(
+    last_step_at: int | None, outage: Outage | None, rate: DispatchRate, agents: BudgetUsage
+) -> Row:
+    return last_step_at, json_text(outage), json_text(rate), json_text(agents)

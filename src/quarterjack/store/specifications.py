@@ -1,45 +1,50 @@
-"""Specifications: read once and kept, for a version never changes. What was read or added in a
-transaction that is undone is not kept: its number may be given to another. The same holds for a
-failover to a server that has lost the last transactions, so nothing is kept beyond a connection."""
+"""A cache of specifications. A version never changes, so it is read from the database once.
+
+What a transaction read or added is cached only after its commit: if it is rolled back, its version
+may be assigned again. A failover to a server without the last transactions does the same, so the
+cache does not outlive a connection.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TypeAlias
 
 from quarterjack.rules import Specification, Unreadable, read_specification
+from quarterjack.rules.definition.target import TargetKinds
 from quarterjack.store.statements import Query, Statements
 
 Version: TypeAlias = tuple[int, int]
-"""A schedule's id, and which version of its definition."""
+"""The id of a schedule, and the number of a version of its definition."""
+Definition: TypeAlias = Specification | Unreadable
+Parse: TypeAlias = Callable[[str, str, str | None], Definition]
+"""From the stored body, the key of the schedule, and the preset of the service."""
 
-KEPT_MAX = 50_000
+CACHED_MAX = 50_000
 
 
 class Specifications:
-    """Those that were read or added lately, and those of the operation that is under way."""
+    """The committed specifications that were used last, and those of the current transaction."""
 
-    def __init__(self) -> None:
-        self._kept: dict[Version, Specification | Unreadable] = {}
-        self._new: dict[Version, Specification | Unreadable] = {}
-        self.parse: Callable[[str, str, str | None], Specification | Unreadable] = parse
-        """What makes one of a body, the key of its schedule, and a preset of the service."""
-        self._keeps = True
+    def __init__(self, kinds: TargetKinds) -> None:
+        self._kinds = kinds
+        self._cached: dict[Version, Definition] = {}
+        self._new: dict[Version, Definition] = {}
+        self.parse: Parse = partial(parse, kinds)
+        self._caches = True
 
     def add(self, version: Version, specification: Specification) -> None:
         self._new[version] = specification
 
-    def read(
-        self, wanted: Mapping[Version, str]
-    ) -> Statements[Mapping[Version, Specification | Unreadable]]:
-        """Those of these versions, each with the key of its schedule."""
-        kept, new = self._kept, self._new
-        if wanted.keys() <= kept.keys():
-            return kept
-        missing = [version for version in wanted if version not in kept and version not in new]
+    def read(self, wanted: Mapping[Version, str]) -> Statements[Mapping[Version, Definition]]:
+        """The specifications of these versions, each given with the key of its schedule."""
+        cached, new = self._cached, self._new
+        if wanted.keys() <= cached.keys():
+            return cached
+        missing = [version for version in wanted if version not in cached and version not in new]
         if missing:
             rows = yield Query("specifications", (missing,))
             for schedule_id, number, body, preset in rows:
@@ -47,40 +52,41 @@ class Specifications:
                 new[version] = self.parse(body, wanted[version], preset)
             for version in missing:
                 if version not in new:
-                    new[version] = Unreadable(LookupError("its specification is gone"))
-        return {version: kept.get(version) or new[version] for version in wanted}
+                    new[version] = Unreadable(LookupError("its specification is missing"))
+        return {version: cached.get(version) or new[version] for version in wanted}
 
-    def keep(self, news: Iterable[Mapping[Version, Specification | Unreadable]]) -> None:
-        """These were committed."""
-        if not self._keeps:
+    def keep(self, committed: Iterable[Mapping[Version, Definition]]) -> None:
+        """Cache what the operations of a committed transaction read or added."""
+        if not self._caches:
             return
-        for new in news:
-            self._kept.update(new)
-        if (surplus := len(self._kept) - KEPT_MAX) > 0:
-            for version in list(islice(self._kept, surplus)):
-                del self._kept[version]
+        for new in committed:
+            self._cached.update(new)
+        if (surplus := len(self._cached) - CACHED_MAX) > 0:
+            for version in list(islice(self._cached, surplus)):
+                del self._cached[version]
 
-    def prune(self, *, is_pooled: bool) -> None:
-        """There is a new connection. Behind a pooler each transaction may be on another server:
-        then every transaction reads its specifications, and only what a body means is kept."""
-        self._kept.clear()
-        self._keeps = not is_pooled
-        if is_pooled and self.parse is parse:
-            self.parse = _parse_once
+    def reset(self, *, is_pooled: bool) -> None:
+        """Empty the cache for a new connection. Behind a pooler every transaction may reach another
+        server, so each one reads its specifications, and only their parsing is cached."""
+        self._cached.clear()
+        self._caches = not is_pooled
+        if is_pooled:
+            self.parse = partial(_parse_cached, self._kinds)
 
-    def taken(self) -> Mapping[Version, Specification | Unreadable]:
+    def take_new(self) -> Mapping[Version, Definition]:
         """What the operation that has just ended read or added."""
         new, self._new = self._new, {}
         return new
 
 
-def parse(body: str, key: str, preset: str | None) -> Specification | Unreadable:
+def parse(kinds: TargetKinds, body: str, key: str, preset: str | None) -> Definition:
     try:
-        return read_specification(json.loads(body), key=key, now=None, preset=preset)
+        fields = json.loads(body)
+        return read_specification(fields, kinds=kinds, key=key, now=None, preset=preset)
     except (OSError, MemoryError):
-        raise  # that is no fault of the specification, and will pass
-    except Exception as error:  # whatever it is, its schedule will tell
+        raise  # temporary, and not caused by the specification
+    except Exception as error:  # makes this one schedule invalid, with the reason
         return Unreadable(error)
 
 
-_parse_once = lru_cache(10_000)(parse)
+_parse_cached = lru_cache(10_000)(parse)

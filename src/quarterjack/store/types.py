@@ -1,7 +1,8 @@
-"""The values that go into a store's verbs and come out of them."""
+"""The arguments and results of the transactions of a store."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -9,11 +10,11 @@ from quarterjack.rules import (
     Ended,
     Facts,
     Gate,
-    Limits,
     Plans,
     Reason,
     Run,
     Schedule,
+    ServiceSettings,
     Settlements,
     Specification,
 )
@@ -26,18 +27,17 @@ DecideSettlements: TypeAlias = Callable[
 
 
 class HeartbeatResult(NamedTuple):
-    """What there is to do, for those whom nobody told."""
+    """What there is to do, for processes that have missed a notification."""
 
     next_wake: int | None
-    waits: bool
-    """A run is queued."""
+    has_queued_runs: bool
     next_lease_end: int | None
     ahead: int = 0
-    """By how much the clock of this host differs from that of the database."""
+    """How far the clock of this host is ahead of the clock of the database."""
 
 
 class NodeInfo(NamedTuple):
-    """A node that is there, or was a moment ago."""
+    """A registered node. Its process may have died since its last heartbeat."""
 
     name: str
     host: str
@@ -45,34 +45,41 @@ class NodeInfo(NamedTuple):
     plans: bool
     works: bool
     program: str
-    """Its version."""
+    """The version of Quarterjack."""
     zone_data: str
     declaration: str
     revision: str
-    """Which text of that declaration it was started with."""
+    """The revision of that declaration that it was started with."""
     started_at: int
     seen_at: int
     ahead: int = 0
-    """By how much the clock of its host differs from the one that all agree on."""
+    """How far the clock of its host is ahead of the clock of the database."""
     process: str = ""
-    """Which process it is, in the words of `clock.process_identity`."""
+    """The process, as `clock.process_identity` names it."""
+    capabilities: str | None = None
+    """What its worker can run, as JSON: `{"kinds": ["command", "task"]}`. None is a node of an
+    older program."""
+
+    @property
+    def kinds(self) -> frozenset[str] | None:
+        """The kinds of targets that its worker can run; None if that is unknown."""
+        known = self.capabilities
+        return None if known is None else frozenset(json.loads(known)["kinds"])
 
 
 class Planned(NamedTuple):
-    """How far planning came."""
-
-    looked_at: int
-    """How many schedules were due; as many as the limit means that there may be more."""
+    due_count: int
+    """How many schedules were due. If that is the limit, there may be more."""
     added: int
     next_wake: int | None
-    stops: bool = False
-    """A running attempt is asked to stop."""
-    is_notable: bool = False
-    """There is something that people should hear of."""
+    has_cancelled: bool = False
+    """A running attempt was asked to stop."""
+    has_notifications: bool = False
+    """There are new notifications to send."""
 
 
 class Claim(NamedTuple):
-    """A run that is this worker's now, and what it needs to know to act."""
+    """A run that a worker has claimed, and what it needs to know to execute it."""
 
     run: Run
     specification: Specification
@@ -84,19 +91,20 @@ class Claim(NamedTuple):
 class Claimed(NamedTuple):
     claims: Sequence[Claim]
     next_ready: int | None
-    """When the next run that waits is ready; it may be now."""
+    """When the next queued run is ready; it may be now."""
 
 
 Leases: TypeAlias = Mapping[tuple[str, int], Reason | None]
-"""By run and attempt: those that are still the worker's, and why one should stop, if it should."""
+"""The attempts that the worker still holds, by run and number, with the reason for those that are
+to stop."""
 
 
 class Settled(NamedTuple):
     settled: Sequence[Run]
     fenced: Sequence[Run]
-    """Those of which somebody else has charge by now: nothing was changed."""
+    """Attempts that this worker no longer holds, so that nothing was written."""
     next_wake: int | None
-    is_notable: bool
+    has_notifications: bool
 
 
 class Rescued(NamedTuple):
@@ -106,7 +114,7 @@ class Rescued(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A piece of what an attempt has put out."""
+    """A piece of the output of an attempt."""
 
     schedule_id: int
     number: int
@@ -117,7 +125,7 @@ class Chunk(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """An event that a person should hear of. Its id is the same however often it is told."""
+    """An event to notify people of. Its id stays the same if it is sent again."""
 
     id: int
     kind: str
@@ -128,37 +136,39 @@ class Notification(NamedTuple):
 
 class NewSchedule(NamedTuple):
     key: str
-    """Empty, if it is named after its id."""
+    """If empty, the schedule is named after its id."""
     specification: Specification
     owner: str | None
     origin: str
 
 
 DecideNew: TypeAlias = Callable[[int, NewSchedule, int], Schedule]
-"""From an id, what is wanted, and how many others are active."""
+"""Creates a schedule from an id, its definition, and the number of other active schedules."""
+PrepareNew: TypeAlias = Callable[[ServiceSettings], tuple[Sequence[NewSchedule], DecideNew]]
+"""Reads new definitions under the settings of the service, and how they are created."""
 
 
 class Difference(NamedTuple):
-    """What makes the store equal to a declaration."""
+    """The changes that make the stored schedules equal to a declaration."""
 
     added: Sequence[NewSchedule]
-    changed: Sequence[tuple[int, Specification]]
-    removed: Sequence[int]
-    noted: Mapping[str, str] = {}
-    """Facts that are noted with it."""
+    changed: Sequence[tuple[Schedule, Specification]]
+    removed: Sequence[Schedule]
+    metadata: Mapping[str, str] = {}
+    """Stored in the same transaction."""
     is_refused: bool = False
-    """It is an older edition, and a node runs a later one."""
+    """It is an older revision than a running node has."""
 
 
 class Declared(NamedTuple):
-    """What is known of a declaration, and of those who may run one of its editions."""
+    """The stored revisions of a declaration, and the nodes that may have been started with one."""
 
     revisions: str | None
     nodes: Sequence[NodeInfo]
 
 
 class StoredSchedule(NamedTuple):
-    """A schedule with what only the store knows of it."""
+    """A schedule with the columns that no rule needs."""
 
     schedule: Schedule
     name: str | None
@@ -168,27 +178,26 @@ class StoredSchedule(NamedTuple):
     deleted_at: int | None
 
 
-Which: TypeAlias = int | str
-"""A schedule: its id, or a text that is its id, its key, or a name that no other has."""
+ScheduleRef: TypeAlias = int | str
+"""An id, or a text: an id, a key, or a name that only one schedule has."""
 DecideEdit: TypeAlias = Callable[[Facts, Specification, int], Plans]
 DecideRun: TypeAlias = Callable[[Facts, Run, int], Plans]
-Patch: TypeAlias = Callable[[Schedule, int], Specification]
-"""Another definition, made from the one that a schedule has."""
+Patch: TypeAlias = Callable[[ServiceSettings, Schedule, int], Specification]
+"""Makes the new definition of a schedule from its current one."""
 
 
 class Caller(NamedTuple):
-    """Who asks, through which door and for what, under the limits of the service. `permit` raises
-    if it may not be asked of this schedule."""
+    """Who made a control request, through which interface (API, CLI, ...), and which operation it
+    is. `permit` raises if this schedule may not be changed so."""
 
     by: str
     origin: str
     verb: str
-    permit: Callable[[StoredSchedule], None] = lambda _: None
-    limits: Limits = Limits()
+    permit: Callable[[ServiceSettings, StoredSchedule], None] = lambda *_: None
 
 
 class Audit(NamedTuple):
-    """One request, and the fields that it changed."""
+    """An entry of the audit log: one request, and the fields that it changed."""
 
     id: int
     at: int
@@ -205,22 +214,21 @@ DecideDifference: TypeAlias = Callable[[Sequence[StoredSchedule], Declared], Dif
 
 
 class RunCursor(NamedTuple):
-    """A run by when it ended: how far a walk over them came."""
+    """A position in the order in which runs ended."""
 
     finished_at: int = 0
     schedule_id: int = 0
     number: int = -1
 
 
-class Day(NamedTuple):
-    """What the runs of one schedule, or of all of them, that ended on one day of UTC came to.
-    Those that started have a duration, that of their last attempt, and a delay: from when that
-    attempt was ready to when it started."""
+class DayStats(NamedTuple):
+    """The runs of a schedule that ended on one day (UTC): how many ended in each state, and the
+    durations and start delays of the last attempts of those that started."""
 
     day: int
-    """Since 1970."""
+    """Days since 1970."""
     schedule_id: int
-    """0 is all of them."""
+    """0 means all schedules together."""
     succeeded: int
     failed: int
     timed_out: int
@@ -235,8 +243,6 @@ class Day(NamedTuple):
 
 
 class DeclarationRules(NamedTuple):
-    """The rules by which a difference is carried out."""
-
     create: DecideNew
     edit: DecideEdit
     delete: DecidePlans

@@ -1,4 +1,4 @@
-"""The call: what every target is told of the run it acts for, and how it answers."""
+"""The call: what a target receives about the run that it acts for, and how it answers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Call(NamedTuple):
     last_success_at: int | None
     owner: str | None
     fields: Mapping[str, Any]
-    """What the schedule says of its target."""
+    """Those of the target, as the schedule defines it."""
     write: Callable[[bytes], None]
-    """Takes what the work puts out."""
+    """Takes output."""
 
     @property
     def idempotency_key(self) -> str:
@@ -33,7 +33,7 @@ class Call(NamedTuple):
         return self.run_id
 
     def environment(self) -> dict[str, str]:
-        """The same for a program."""
+        """The environment variables of a program."""
         last = self.last_success_at
         return {
             "QUARTERJACK_RUN_ID": self.run_id,
@@ -50,7 +50,7 @@ class Call(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the work said when it ended by itself."""
+    """How the work ended, if it was not cancelled."""
 
     error: str | None = None
     """Why it failed; None is success."""
@@ -59,11 +59,11 @@ class Answer(NamedTuple):
 
 
 class Target(Protocol):
-    """One kind of target. If it is cancelled, it stops the work, and returns only when nothing of
-    it is left."""
+    """Executes attempts of one kind. When `act` is cancelled, it stops the work, and returns only
+    after nothing of it runs any more."""
 
     async def act(self, call: Call) -> Answer: ...
 
     async def close(self) -> None:
-        """Nothing will be asked of it any more."""
+        """Release what it holds; it is not used again."""
         ...

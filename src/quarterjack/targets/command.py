@@ -1,5 +1,5 @@
-"""`command`: a program with its arguments, no shell, in a session and an environment of its own.
-It ends with its worker, and with it everything that it has started."""
+"""`command`: a program with its arguments, without a shell, in a session and an environment of its
+own. It ends with its worker, and so does everything it has started."""
 
 from __future__ import annotations
 
@@ -12,91 +12,105 @@ import socket
 import subprocess
 import sys
 
-from quarterjack.targets import supervising
+from quarterjack.errors import InvalidSpecification
+from quarterjack.rules.definition.input_checks import check_json
+from quarterjack.rules.definition.target import TargetField, TargetKind
+from quarterjack.targets import supervisor
 from quarterjack.targets.call import Answer, Call
 
-CLOSING_SECONDS = 12
+CLOSE_SECONDS = 12
 SUPERVISOR_SECONDS = 3
-"""How much longer a supervisor may take than what it was asked for."""
+"""How much longer than the grace period a supervisor may take."""
 GRACE_SECONDS = 5
-"""Between asking a command to end and killing it."""
-_HANDED_ON = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+"""Between SIGTERM and SIGKILL."""
+PAYLOAD_MAX = 131_000
+"""Bytes. A command gets its payload in one environment variable; Linux allows 128 KiB."""
+_EXAMPLE = "command: [pg_dump, app]"
+_PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
+
+
+def _check_argv(value: list[object], name: str) -> list[str]:
+    if not all(isinstance(part, str) for part in value):
+        remedy = f"write it as in {_EXAMPLE}"
+        raise InvalidSpecification.because(name, value, "is not a list of text", remedy)
+    return check_json(value, name)  # type: ignore[no-any-return]
+
+
+KIND = TargetKind(
+    "command", _EXAMPLE, {"command": TargetField(list, _check_argv)}, payload_max=PAYLOAD_MAX
+)
 
 
 class CommandTarget:
-    """Runs commands under supervisors that one process of its own forks."""
+    """Runs commands under supervisors, which are forked by one process of its own."""
 
     def __init__(self) -> None:
-        self._door: socket.socket | None = None
+        self._socket: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     async def act(self, call: Call) -> Answer:
         command = await self._start(call)
         try:
-            said = await command.ended()
+            status = await command.wait()
         except asyncio.CancelledError:
-            # Nothing may interrupt this: whoever waits for us wants the command to be gone.
-            await asyncio.shield(command.stopped())
+            # Shielded: a cancelled attempt may end only after its command has ended.
+            await asyncio.shield(command.stop())
             raise
         finally:
             await command.close()
-        return _answer(said)
+        return _answer(status)
 
     async def close(self) -> None:
-        if self._door is not None and self._process is not None:
-            self._door.close()
-            self._door = None
+        if self._socket is not None and self._process is not None:
+            self._socket.close()
+            self._socket = None
             with contextlib.suppress(subprocess.TimeoutExpired):
-                await asyncio.to_thread(self._process.wait, CLOSING_SECONDS)
+                await asyncio.to_thread(self._process.wait, CLOSE_SECONDS)
 
     async def _start(self, call: Call) -> _Command:
-        environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
-        wanted = {
+        passed = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
+        request = {
             "argv": call.fields["command"],
-            "environment": environment | call.environment(),
+            "environment": passed | call.environment(),
             "folder": os.getcwd(),  # noqa: PTH109
         }
         ours, theirs = socket.socketpair()
-        output, written = os.pipe()
+        output, output_write = os.pipe()
         try:
-            self._send(theirs.fileno(), written)
-        except BaseException:
-            ours.close()
-            os.close(output)
-            raise
-        finally:
-            theirs.close()
-            os.close(written)
-        try:
+            try:
+                self._send(theirs.fileno(), output_write)
+            finally:
+                theirs.close()
+                os.close(output_write)
             reader, writer = await asyncio.open_connection(sock=ours)
         except BaseException:
             ours.close()
             os.close(output)
             raise
-        command = _Command(reader, writer, output, call)
-        writer.write(json.dumps(wanted).encode() + b"\n")
-        return command
+        writer.write(json.dumps(request).encode() + b"\n")
+        return _Command(reader, writer, output, call)
 
     def _send(self, control: int, output: int) -> None:
-        """To the process that forks; started when first needed, and again if it was killed."""
+        """To the process that forks supervisors: started on first use, and again after a crash."""
         for _ in range(2):
-            if self._door is None:
-                self._door, self._process = _started()
+            if self._socket is None:
+                self._socket, self._process = _start_supervisor()
             try:
-                socket.send_fds(self._door, [b"+"], [control, output])
+                socket.send_fds(self._socket, [b"+"], [control, output])
             except OSError:
-                self._door.close()
-                self._door = None
+                self._socket.close()
+                self._socket = None
             else:
                 return
-        raise OSError("no supervising process could be started")
+        raise OSError("the supervisor process ended at its start")
 
 
-def _started() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def _start_supervisor() -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", "-m", supervising.__name__],
+            # By its path, not with -m: importing this package would cost it time and memory.
+            [sys.executable, "-P", supervisor.__file__],
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # so that Ctrl-C in a terminal reaches the worker alone
@@ -105,14 +119,10 @@ def _started() -> tuple[socket.socket, subprocess.Popen[bytes]]:
 
 
 class _Command:
-    """A command that runs, seen from the worker."""
+    """A running command, as seen from the worker."""
 
     def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        output: int,
-        call: Call,
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, output: int, call: Call
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -122,40 +132,39 @@ class _Command:
         self._drained = asyncio.Event()
         self._supervisor: int | None = None
         os.set_blocking(output, False)
-        self._loop.add_reader(output, self._read)
+        self._loop.add_reader(output, self._read_output)
 
-    async def ended(self) -> str:
-        """What the supervisor says when nothing is left, or nothing if it was killed."""
-        said = await self._heard()
-        if said.startswith("under "):
-            self._supervisor = int(said.removeprefix("under "))
-            said = await self._heard()
-        if said:
+    async def wait(self) -> str:
+        """The status from the supervisor once no process is left; empty if it was killed."""
+        line = await self._read_line()
+        if line.startswith("under "):
+            self._supervisor = int(line.removeprefix("under "))
+            line = await self._read_line()
+        if line:
             await self._drained.wait()
-        return said
+        return line
 
-    async def _heard(self) -> str:
-        """The next line from the supervisor; nothing, if it is gone."""
+    async def _read_line(self) -> str:
+        """From the supervisor; empty if it is gone."""
         try:
             return (await self._reader.readline()).decode().strip()
         except OSError:
             return ""
 
-    async def stopped(self) -> None:
-        """Ended by us: asked to, and killed if it does not."""
+    async def stop(self) -> None:
         self._writer.write(f"stop {GRACE_SECONDS}\n".encode())
         try:
             async with asyncio.timeout(GRACE_SECONDS + SUPERVISOR_SECONDS):
-                await self.ended()
+                await self.wait()
         except TimeoutError:
-            # The command has stopped its own supervisor. Killed, it takes the command with it, and
-            # what is left falls to the process that forked it.
+            # The command has stopped its own supervisor. Killing that kills the command, and what
+            # is left is killed by the process that forked it.
             if self._supervisor is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(self._supervisor, signal.SIGKILL)
-            await self.ended()
+            await self.wait()
 
-    def _read(self) -> None:
+    def _read_output(self) -> None:
         try:
             data = os.read(self._output, 65536)
         except BlockingIOError:
@@ -174,12 +183,12 @@ class _Command:
             await self._writer.wait_closed()
 
 
-def _answer(said: str) -> Answer:
-    word, _, rest = said.partition(" ")
+def _answer(status: str) -> Answer:
+    word, _, rest = status.partition(" ")
     if word == "refused":
-        return Answer(f"it could not be started: {rest}")
+        return Answer(f"cannot start {rest}")
     if word != "exited":
-        return Answer("its supervising process was killed")
+        return Answer("the supervisor process was killed")
     code = int(rest)
     if code < 0:
         return Answer(f"killed by {_signal_name(-code)}")

@@ -8,17 +8,19 @@ from typing import Any, TypeAlias
 
 from quarterjack.errors import InvalidSpecification
 from quarterjack.rules.definition.input_checks import check_json
+from quarterjack.rules.definition.target import LABEL, LIST, MAPPING, TargetKind
 from quarterjack.targets.call import Answer, Call
 
 Function: TypeAlias = Callable[..., Awaitable[Any]]
 current_call: ContextVar[Call] = ContextVar("current_call")
-"""The call that the running task acts for."""
+"""The call of the running task."""
+KIND = TargetKind("task", "task: cleanup", {"task": LABEL, "args": LIST, "kwargs": MAPPING})
 
 _SUCCEEDED = Answer()
 
 
 class TaskTarget:
-    """Calls functions by the names under which they are registered."""
+    """Calls functions by their registered names."""
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
         self._functions = functions
@@ -28,18 +30,18 @@ class TaskTarget:
         function = self._functions.get(fields["task"])
         if function is None:
             remedy = "register it in this process, or give its schedules another queue"
-            return Answer(f'task "{fields["task"]}" is not known to this worker; {remedy}')
+            return Answer(f'task "{fields["task"]}" is not registered in this worker; {remedy}')
         current_call.set(call)
         result = await function(*fields["args"], **fields["kwargs"])
         return _SUCCEEDED if result is None else _answer(result)
 
     async def close(self) -> None:
-        """Functions need no end."""
+        """There is nothing to release."""
 
 
 def _answer(result: Any) -> Answer:
     try:
         return Answer(result=check_json(result, "result"))
     except InvalidSpecification as error:
-        said = f"the task succeeded, but its result cannot be kept: {error}"
-        return Answer(said, retryable=False)
+        problem = f"the task succeeded, but its result cannot be stored: {error}"
+        return Answer(problem, retryable=False)

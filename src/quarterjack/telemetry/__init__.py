@@ -1,2 +1,3 @@
-"""What people and programs are told. `events` is the one list of what can happen; a store writes
-them in the transaction of the decision they tell of. `logs` is how a process speaks."""
+"""What people and programs can observe. `events` is the one list of what can happen; a store writes
+events in the transaction of the decision they report. `logs` configures logging.
+"""

@@ -1,7 +1,7 @@
-"""Events: the one list of what can happen, and how they follow from what was decided.
+"""Events: the one list of what can happen, and how events are derived from decisions.
 
-One event tells of everything of its kind in one decision: 1,000 runs that are planned together are
-one row. What a person should hear of has an event of its own, and goes to the outbox as well.
+One event covers everything of its kind in one decision: 1,000 runs planned together are one row. A
+notable one stands alone, and goes to the outbox as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from quarterjack.rules import (
     Settlements,
     SlotsNotRun,
     State,
-    Status,
 )
 from quarterjack.rules.text_enum import TextEnum
 
@@ -63,12 +62,10 @@ NOTABLE = frozenset(
         EventKind.GATE_CLOSED,
     }
 )
-"""What a person should hear of."""
+"""Kinds that people are notified of."""
 
 
 class Event(NamedTuple):
-    """What happened, to which runs, schedules or gates."""
-
     kind: EventKind
     at: int
     about: Sequence[str]
@@ -77,31 +74,23 @@ class Event(NamedTuple):
 
 
 def of_plans(plans: Plans, before: Mapping[int, Schedule], now: int) -> list[Event]:
-    """What a batch of plans made happen. `before` are the schedules as they were."""
-    planned, released, stopping = [], [], []
+    """`before` are the schedules as they were."""
     single: list[Event] = []
     for plan in plans.plans:
-        if plan.added:
-            planned += [run.id for run in plan.added]
-        if plan.released:
-            released += [run.id for run in plan.released]
-        if plan.cancelled:
-            stopping += [run.id for run in plan.cancelled]
         if plan.closed:
             single += [_ended(run, now) for run in plan.closed]
         if plan.not_run:
-            single += [_passed(plan.schedule, row, now) for row in plan.not_run]
-        single += _changes(plan, before.get(plan.schedule.id), now)
+            single += [_not_run(plan.schedule, row, now) for row in plan.not_run]
+        single += _schedule_changes(plan, before.get(plan.schedule.id), now)
     together = [
-        (EventKind.RUN_PLANNED, planned),
-        (EventKind.RUN_RELEASED, released),
-        (EventKind.RUN_STOPPING, stopping),
+        (EventKind.RUN_PLANNED, [run.id for plan in plans.plans for run in plan.added]),
+        (EventKind.RUN_RELEASED, [run.id for plan in plans.plans for run in plan.released]),
+        (EventKind.RUN_STOPPING, [run.id for plan in plans.plans for run in plan.cancelled]),
     ]
     return _groups(together, now) + single + of_gates(plans.gate_changes)
 
 
 def of_settlements(decided: Settlements, before: Mapping[int, Schedule], now: int) -> list[Event]:
-    """What a batch of settlements made happen."""
     succeeded, retrying = [], []
     single: list[Event] = []
     for settled in decided.settlements:
@@ -113,10 +102,10 @@ def of_settlements(decided: Settlements, before: Mapping[int, Schedule], now: in
         else:
             single.append(_ended(run, now))
         if settled.not_run:
-            single += [_passed(settled.schedule, row, now) for row in settled.not_run]
+            single += [_not_run(settled.schedule, row, now) for row in settled.not_run]
         known = before.get(run.schedule_id)
         if known is not None and settled.schedule.status is not known.status:
-            single.append(_status(settled.schedule, now))
+            single.append(_status_change(settled.schedule, now))
     single += [_ended(run, now) for run in decided.abandoned]
     together = [(EventKind.RUN_SUCCEEDED, succeeded), (EventKind.RUN_RETRYING, retrying)]
     return _groups(together, now) + single + of_gates(decided.gate_changes)
@@ -142,18 +131,17 @@ def _groups(groups: Iterable[tuple[EventKind, Sequence[str]]], now: int) -> list
 
 
 def _ended(run: Run, now: int) -> Event:
-    told = [text for text in (run.reason and run.reason.meaning, run.error) if text]
-    return Event(EventKind(f"run.{run.state}"), now, [run.id], ": ".join(told) or None)
+    detail = [text for text in (run.reason and run.reason.meaning, run.error) if text]
+    return Event(EventKind(f"run.{run.state}"), now, [run.id], ": ".join(detail) or None)
 
 
-def _passed(schedule: Schedule, row: SlotsNotRun, now: int) -> Event:
+def _not_run(schedule: Schedule, row: SlotsNotRun, now: int) -> Event:
     kind = EventKind.SLOT_MISSED if row.state is State.MISSED else EventKind.SLOT_SKIPPED
     slots = "1 slot" if row.count == 1 else f"{row.count} slots"
     return Event(kind, now, [schedule.key], f"{slots}: {row.reason.meaning}")
 
 
-def _changes(plan: Plan, before: Schedule | None, now: int) -> list[Event]:
-    """What became of the schedule itself."""
+def _schedule_changes(plan: Plan, before: Schedule | None, now: int) -> list[Event]:
     after = plan.schedule
     if before is None:
         return []
@@ -161,14 +149,12 @@ def _changes(plan: Plan, before: Schedule | None, now: int) -> list[Event]:
     if after.version != before.version:
         changes.append(Event(EventKind.SCHEDULE_EDITED, now, [after.key]))
     if after.status is not before.status:
-        changes.append(_status(after, now))
+        changes.append(_status_change(after, now))
     if plan.deleted:
         changes.append(Event(EventKind.SCHEDULE_DELETED, now, [after.key]))
     return changes
 
 
-_STATUS = {status: EventKind(f"schedule.{status}") for status in Status}
-
-
-def _status(schedule: Schedule, now: int) -> Event:
-    return Event(_STATUS[schedule.status], now, [schedule.key], schedule.status_reason)
+def _status_change(schedule: Schedule, now: int) -> Event:
+    kind = EventKind(f"schedule.{schedule.status}")
+    return Event(kind, now, [schedule.key], schedule.status_reason)

@@ -1,5 +1,4 @@
-"""Logs: how a process speaks. One line for each thing that happened, `key=value` after the words,
-so that people and programs can read it."""
+"""Logging: one line for each thing that happened, with `key=value` fields after the message."""
 
 from __future__ import annotations
 
@@ -10,21 +9,23 @@ log = logging.getLogger("quarterjack")
 
 
 def log_fields(**facts: object) -> str:
-    """`run=42-7 attempt=2`; what is None is left out."""
-    return " ".join(f"{name}={_text(value)}" for name, value in facts.items() if value is not None)
+    """`run=42-7 attempt=2`; fields that are None are omitted."""
+    return " ".join(
+        f"{name}={_quoted(value)}" for name, value in facts.items() if value is not None
+    )
 
 
-def _text(value: object) -> str:
-    """On one line, whatever it holds; quoted where it would not be read as one."""
+def _quoted(value: object) -> str:
+    """Quoted and escaped unless it is one printable word."""
     text = str(value)
-    plain = text.isprintable() and not any(letter in text for letter in ' "=')
-    return text if plain and text else repr(text)
+    is_word = text.isprintable() and not any(letter in text for letter in ' "=')
+    return text if is_word and text else repr(text)
 
 
 def configure_logging(level: str) -> None:
     """Log to standard error, from this level on."""
-    lines = logging.StreamHandler(sys.stderr)
-    lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
-    log.handlers[:] = [lines]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
+    log.handlers[:] = [handler]
     log.setLevel(level.upper())
     log.propagate = False

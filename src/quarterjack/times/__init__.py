@@ -1,14 +1,15 @@
-"""WHEN. Which instants does a recurrence name? Pure: values and instants in, values out.
+"""Recurrences: which instants does a schedule name? Pure functions and values, no clock.
 
-Read from the bottom up: `instants` (integers), `tzif` and `zones` (offsets), `days` and `walls`
-(what a calendar and a clock show), `slots` (walls become instants: the daylight saving rules, and
-the integer core that the engine uses). Then the recurrences: `recurrence` (their common face),
-`cron` with `cron_text`, `cron_items` and `fields`, `patterns`, `every` with `durations`, `once`;
-and `parse` (any spelling), `describe` (English), `advice` (warnings). Beside them stand `windows`
-and `jitter`; `lazily` keeps what was worked out once.
+Read from the bottom up: `instants` (integer timestamps), `tzif` and `zones` (UTC offsets), `days`
+with `months`, and `wall_times` (dates and times of day without a zone), `slots` (wall times become
+instants: the daylight saving rules, and the integer API that the engine uses). Then the
+recurrences: `recurrence` (base classes), `cron` with `cron_text`, `cron_items` and `fields`,
+`patterns` (Hourly to Monthly), `every` with `durations`, `once` (At, After); and `parse` (text and
+mappings), `describe` (English), `advice` (warnings). `windows` and `jitter` apply to the slots of a
+recurrence; `checks` and `cached_property` are shared.
 
-Promised: the same answer on every machine for one edition of the zone data; nothing but
-`InvalidRecurrence` for bad input; no search longer than the years 1 to 9999.
+Promised: the same result on every machine for one version of the zone data; only
+`InvalidRecurrence` for bad input; no search beyond the years 1 to 9999.
 """
 
 from quarterjack.times.advice import warnings
@@ -22,24 +23,3 @@ from quarterjack.times.recurrence import Recurrence
 from quarterjack.times.slots import Slots, slots_between
 from quarterjack.times.windows import Window
 from quarterjack.times.zones import zone, zone_data_version
-
-__all__ = [
-    "After",
-    "At",
-    "Cron",
-    "Daily",
-    "Every",
-    "Hourly",
-    "Monthly",
-    "Recurrence",
-    "Slots",
-    "Weekday",
-    "Weekly",
-    "Window",
-    "jitter_of",
-    "parse",
-    "slots_between",
-    "warnings",
-    "zone",
-    "zone_data_version",
-]

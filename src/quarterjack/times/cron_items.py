@@ -1,4 +1,4 @@
-"""One item of cron's text, between two commas: a number, a range, a step, a name, a special day."""
+"""Parser of one item of a cron field: a number, a range, a step, a name, `H` or a special day."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from quarterjack.errors import InvalidRecurrence, Problem
+from quarterjack.times.cached_property import cached_property
+from quarterjack.times.checks import invalid
 from quarterjack.times.fields import FieldValues
-from quarterjack.times.lazily import lazily
 from quarterjack.times.months import (
     LastDay,
     LastWeekday,
@@ -26,10 +27,10 @@ _HASHED = re.compile(r"H(?:\(([0-9]+)-([0-9]+)\))?(?:/([0-9]+))?")
 
 @dataclass(frozen=True, eq=False)
 class FieldKind:
-    """A field's name, its numbers, the names that may stand for them, and what it takes besides.
+    """A field's name, its numbers with their aliases, and its special days.
 
-    `top` is the highest number that is not a second name for another, `hash_top` the highest that
-    `H` picks of its own accord: never a day that some months lack.
+    `top` is the highest number that is not an alias (7 is Sunday again), `hash_top` the highest
+    that `H` chooses without a range: never a day that some months lack.
     """
 
     name: str
@@ -41,12 +42,12 @@ class FieldKind:
     special: Callable[[str], SpecialDay | None] | None = None
     also: str = ""
 
-    @lazily
+    @cached_property
     def whole(self) -> FieldValues:
-        """What `*` names; Sunday is there once."""
+        """The values of `*`."""
         return FieldValues("*", tuple(range(self.low, self.top + 1)), open=True)
 
-    def span(self) -> str:
+    def allowed(self) -> str:
         names = f" or {next(iter(self.names))}-{list(self.names)[-1]}" if self.names else ""
         return f"{self.low}-{self.high}{names}"
 
@@ -60,7 +61,7 @@ def _special_day(item: str) -> SpecialDay | None:
     if found := re.fullmatch(r"L-([0-9]{1,2})", item):
         back = int(found[1])
         if not 1 <= back <= 30:
-            raise InvalidRecurrence.because(DAY.name, item, "is no day", "use L-1 to L-30")
+            raise invalid(DAY.name, item, "is not a day", "use L-1 to L-30")
         return LastDay(back)
     if found := re.fullmatch(r"([0-9]{1,2})W", item):
         return NearestWorkingDay(_number(found[1], DAY))
@@ -77,7 +78,7 @@ def _special_weekday(item: str) -> SpecialDay | None:
         return LastWeekday(weekday)
     nth = int(found[3])
     if not 1 <= nth <= 5:
-        raise InvalidRecurrence.because(WEEKDAY.name, item, "is no day", "use #1 to #5")
+        raise invalid(WEEKDAY.name, item, "is not a day", "use #1 to #5")
     return NthWeekday(weekday, nth)
 
 
@@ -93,7 +94,7 @@ _POSIX_WEEKDAY = FieldKind("day of week", 0, 6, 6, 6)
 
 
 def read_item(item: str, kind: FieldKind, key: str | None) -> range:
-    """The numbers of an item that is no special day. Without a key `H` makes its last choice."""
+    """The numbers of an item that is not a special day. Without a key `H` is its highest value."""
     if item.isdecimal():
         number = _number(item, kind)
         return range(number, number + 1)
@@ -101,18 +102,18 @@ def read_item(item: str, kind: FieldKind, key: str | None) -> range:
         return _hashed(item, kind, key, found)
     found = _ITEM.fullmatch(item)
     if found is None:
-        raise _not_understood(item, kind)
+        raise _invalid(item, kind)
     first, last, step_text = found.groups()
     step = _step(step_text, item, kind)
     if first == "*":
         if last is not None:
-            raise _not_understood(item, kind)
+            raise _invalid(item, kind)
         low, high = kind.low, kind.top
     else:
         low = _number(first, kind)
         high = _number(last, kind) if last else (kind.high if step_text else low)
     if low > high:
-        raise _backwards(item, low, high, step, kind)
+        raise _reversed(item, low, high, step, kind)
     return range(low, high + 1, step)
 
 
@@ -124,20 +125,21 @@ def read_posix_item(item: str, kind: FieldKind) -> range:
         low = _number(first, kind)
         high = _number(last, kind) if dash else low
         if low > high:
-            raise _backwards(item, low, high, 1, kind)
+            raise _reversed(item, low, high, 1, kind)
         return range(low, high + 1)
-    raise InvalidRecurrence.because(kind.name, item, "is not POSIX", _posix_remedy(item, kind))
+    raise invalid(kind.name, item, "is not POSIX", _posix_remedy(item, kind))
 
 
 def _posix_remedy(item: str, kind: FieldKind) -> str:
-    """The same in plain numbers, where the standard dialect can read it."""
-    usual = next(usual for usual in KINDS if usual.name == kind.name)
+    """The equivalent in plain numbers, if the standard dialect accepts the item."""
+    standard = next(each for each in KINDS if each.name == kind.name)
     try:
-        values = sorted({n % 7 if usual is WEEKDAY else n for n in read_item(item, usual, None)})
+        numbers = read_item(item, standard, None)
+        values = sorted({n % 7 if standard is WEEKDAY else n for n in numbers})
     except InvalidRecurrence:
         values = []
     if values and not item.startswith("H"):
-        return f'write "{_listed(values)}"'
+        return f'write "{_joined(values)}"'
     return f"use numbers {kind.low}-{kind.high}, ranges and lists"
 
 
@@ -146,8 +148,8 @@ def _hashed(item: str, kind: FieldKind, key: str | None, found: re.Match[str]) -
     low = _number(low_text, kind) if low_text else kind.low
     high = _number(high_text, kind) if high_text else kind.hash_top
     if low > high:
-        remedy = f'ranges do not wrap: choose "H({low}-{kind.top})" or "H({kind.low}-{high})"'
-        raise InvalidRecurrence.because(kind.name, item, "runs backwards", remedy)
+        remedy = f'ranges do not wrap: use "H({low}-{kind.top})" or "H({kind.low}-{high})"'
+        raise invalid(kind.name, item, "starts after it ends", remedy)
     step = _step(step_text, item, kind)
     if not step_text:
         chosen = low + _hash(key, kind) % (high - low + 1)
@@ -156,7 +158,7 @@ def _hashed(item: str, kind: FieldKind, key: str | None, found: re.Match[str]) -
 
 
 def _hash(key: str | None, kind: FieldKind) -> int:
-    """The same on every machine and in every version; each field has its own."""
+    """Stable over machines and versions, and different for each field."""
     if key is None:
         return -1
     from hashlib import blake2b
@@ -169,10 +171,11 @@ def _number(text: str, kind: FieldKind) -> int:
     if text in kind.names:
         return kind.names[text]
     if not text.isdecimal():
-        raise _not_understood(text, kind)
+        raise _invalid(text, kind)
     number = int(text)
     if not kind.low <= number <= kind.high:
-        remedy = f"use {kind.span()}"
+        remedy = f"use {kind.allowed()}"
+        # Not `because`, which would quote the number as text.
         problem = Problem(kind.name, text, f"is outside {kind.low}-{kind.high}", remedy)
         raise InvalidRecurrence("", [problem])
     return number
@@ -181,32 +184,31 @@ def _number(text: str, kind: FieldKind) -> int:
 def _step(text: str | None, item: str, kind: FieldKind) -> int:
     step = int(text or 1)
     if step == 0:
-        raise InvalidRecurrence.because(kind.name, item, "has a step of 0", "step by 1 or more")
+        raise invalid(kind.name, item, "has a step of 0", "use 1 or more")
     return step
 
 
-def _not_understood(item: str, kind: FieldKind) -> InvalidRecurrence:
+def _invalid(item: str, kind: FieldKind) -> InvalidRecurrence:
     if not item:
-        reason, remedy = "is an empty item", "remove the comma that is too many"
-        return InvalidRecurrence.because(kind.name, item, reason, remedy)
+        return invalid(kind.name, item, "is an empty item", "remove the extra comma")
     near = next((name for name in kind.names if item.startswith(name)), None)
-    remedy = f'did you mean "{near}"?' if near else f"use {kind.span()}{kind.also}"
-    return InvalidRecurrence.because(kind.name, item, "is not understood", remedy)
+    remedy = f'did you mean "{near}"?' if near else f"use {kind.allowed()}{kind.also}"
+    return invalid(kind.name, item, "is invalid", remedy)
 
 
-def _backwards(item: str, low: int, high: int, step: int, kind: FieldKind) -> InvalidRecurrence:
+def _reversed(item: str, low: int, high: int, step: int, kind: FieldKind) -> InvalidRecurrence:
     size = kind.top - kind.low + 1
     if step > 1:
         wrapped = range(low, high + size + 1, step)
-        instead = _listed(sorted({(n - kind.low) % size + kind.low for n in wrapped}))
+        unwrapped = _joined(sorted({(n - kind.low) % size + kind.low for n in wrapped}))
     elif kind is WEEKDAY and high == 0:
-        instead = f"{low}-7"
+        unwrapped = f"{low}-7"
     else:
         tail = f"{kind.low}-{high}" if high > kind.low else str(high)
-        instead = f"{low}-{kind.top},{tail}" if low < kind.top else f"{low},{tail}"
-    remedy = f'ranges do not wrap: write "{instead}"'
-    return InvalidRecurrence.because(kind.name, item, "runs backwards", remedy)
+        unwrapped = f"{low}-{kind.top},{tail}" if low < kind.top else f"{low},{tail}"
+    remedy = f'ranges do not wrap: write "{unwrapped}"'
+    return invalid(kind.name, item, "starts after it ends", remedy)
 
 
-def _listed(values: list[int]) -> str:
+def _joined(values: list[int]) -> str:
     return ",".join(str(value) for value in values)

@@ -1,6 +1,6 @@
-"""Which days? Each kind finds the first one on or after a day and the last one on or before it.
+"""Sets of days that can be searched in both directions.
 
-Days are counted from 1970-01-01, weekdays from Sunday as cron does.
+Days are counted from 1970-01-01, weekdays from Sunday (0) as in cron.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date
 from functools import lru_cache
+from itertools import accumulate
 from typing import Protocol
 
 from quarterjack.times.instants import EPOCH_ORDINAL
@@ -20,27 +21,27 @@ _FIRST_DAY = date.min.toordinal() - EPOCH_ORDINAL
 _LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 _EPOCH_WEEKDAY = 4
 _CYCLE = 146_097
-"""Days in 400 years, which are whole weeks."""
-_RANKED_FROM = 2020
-"""From where days are counted: near to what is asked for, so that few years are added up."""
+"""Days in 400 years: after these the calendar repeats, weekdays included."""
+_RANK_ORIGIN = 2020
+"""The year from which `rank` counts: near to usual dates, so that few years are added up."""
 
 
 class Days(Protocol):
     """A set of days that can be searched both ways."""
 
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
-        """The first ones, in order: at most so many, and none only if there are none left."""
+        """The first days from this one on, at most `count`; empty only if no day is left."""
 
     def on_or_before(self, day: int) -> int | None:
-        """The last one, if there is one."""
+        """The last day up to this one."""
 
     def rank(self, day: int) -> int:
-        """How many there are before this day, counted from a fixed day of their own."""
+        """The number of days before this one, counted from an arbitrary but fixed origin."""
 
 
 @dataclass(frozen=True)
 class DayRule:
-    """Cron's three day fields. `either`: a day of month or a day of week suffices."""
+    """Cron's three day fields. `either`: a match of day of month or day of week is enough."""
 
     months: tuple[int, ...] = ALL_MONTHS
     numbers: frozenset[int] = frozenset(range(1, 32))
@@ -50,11 +51,11 @@ class DayRule:
     either: bool = False
 
     @property
-    def admits_every_day(self) -> bool:
+    def matches_every_day(self) -> bool:
         return len(self.months) == 12 and len(self.numbers) == 31 and len(self.weekdays) == 7
 
     def numbers_in(self, month: Month) -> list[int]:
-        """The matching days of such a month, in order."""
+        """The numbers of the matching days, in order."""
         every = range(1, month.length + 1)
         numbered = self.numbers.union(day.number_in(month) for day in self.special_numbers)
         named = {number for number in every if month.weekday(number) in self.weekdays}
@@ -64,25 +65,25 @@ class DayRule:
 
 
 class EveryNthDay:
-    """Every n-th day, of which one is known; without beginning or end."""
+    """Every n-th day from an anchor, in both directions without end."""
 
-    def __init__(self, known: int, step: int) -> None:
-        self._known = known
+    def __init__(self, anchor: int, step: int) -> None:
+        self._anchor = anchor
         self._step = step
 
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
-        first = day + (self._known - day) % self._step
+        first = day + (self._anchor - day) % self._step
         return range(first, first + count * self._step, self._step)
 
     def on_or_before(self, day: int) -> int:
-        return day - (day - self._known) % self._step
+        return day - (day - self._anchor) % self._step
 
     def rank(self, day: int) -> int:
-        return -((self._known - day) // self._step)
+        return -((self._anchor - day) // self._step)
 
 
 class DaysFrom:
-    """Those of other days that are not before the first."""
+    """Other days, without those before the first."""
 
     def __init__(self, first: int, days: Days) -> None:
         self._first = first
@@ -99,10 +100,10 @@ class DaysFrom:
         return self._days.rank(max(day, self._first))
 
 
-class RuledDays:
-    """The days of a rule, worked out a year at a time.
+class MatchingDays:
+    """The days of a rule, computed a year at a time.
 
-    A year has one of 14 shapes (its first weekday, leap or not), and only these are remembered.
+    A year has one of 14 shapes (its first weekday, leap or not); the cache is by shape.
     """
 
     def __init__(self, rule: DayRule) -> None:
@@ -137,19 +138,19 @@ class RuledDays:
 
     def rank(self, day: int) -> int:
         year = date_of(day).year
-        earlier = sum(len(self._in_year(each)) for each in range(_RANKED_FROM, year))
-        earlier -= sum(len(self._in_year(each)) for each in range(year, _RANKED_FROM))
+        earlier = sum(len(self._in_year(each)) for each in range(_RANK_ORIGIN, year))
+        earlier -= sum(len(self._in_year(each)) for each in range(year, _RANK_ORIGIN))
         return earlier + bisect_left(self._in_year(year), day - _first_day(year))
 
     def _in_year(self, year: int) -> list[int]:
-        """The year's matching days, counted from 0 on 1 January."""
+        """The matching days of a year, counted from 0 on 1 January."""
         shape = _SHAPES[year % 400]
         in_year = self._by_shape.get(shape)
         if in_year is None:
-            in_year = self._by_shape[shape] = self._work_out(*divmod(shape, 7))
+            in_year = self._by_shape[shape] = self._compute(*divmod(shape, 7))
         return in_year
 
-    def _work_out(self, leap: int, first_weekday: int) -> list[int]:
+    def _compute(self, leap: int, first_weekday: int) -> list[int]:
         starts = _MONTH_STARTS[leap]
         days: list[int] = []
         for month in self._rule.months:
@@ -160,13 +161,13 @@ class RuledDays:
 
 
 @lru_cache(maxsize=1024)
-def ruled_days(rule: DayRule) -> RuledDays:
-    """Shared by all that have the same rule."""
-    return RuledDays(rule)
+def matching_days(rule: DayRule) -> MatchingDays:
+    """Shared by all recurrences with the same rule."""
+    return MatchingDays(rule)
 
 
 def date_of(day: int) -> date:
-    """The date of a day; in the years 0 and 10000, which some zones reach, the nearest there is."""
+    """The date of a day. Days of the years 0 and 10000, which some zones reach, are clamped."""
     return date.fromordinal(min(max(day, _FIRST_DAY), _LAST_DAY) + EPOCH_ORDINAL)
 
 
@@ -175,22 +176,18 @@ def _first_day(year: int) -> int:
 
 
 def _first_days() -> list[int]:
-    """The first day of the years 0 to 399: after these the calendar repeats."""
+    """The first day of each of the years 0 to 399."""
     days = [date(2000, 1, 1).toordinal() - EPOCH_ORDINAL - 5 * _CYCLE]
     for year in range(399):
         days.append(days[-1] + 365 + isleap(year))
     return days
 
 
-def _month_starts(*lengths: int) -> tuple[int, ...]:
-    return tuple(sum(lengths[:month]) for month in range(13))
+def _month_starts(february: int) -> tuple[int, ...]:
+    lengths = (31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return tuple(accumulate(lengths, initial=0))
 
 
-_MONTH_STARTS = (
-    _month_starts(31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
-    _month_starts(31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31),
-)
+_MONTH_STARTS = (_month_starts(28), _month_starts(29))
 _FIRST_DAYS = _first_days()
-_SHAPES = [
-    (first + _EPOCH_WEEKDAY) % 7 + 7 * isleap(year) for year, first in enumerate(_FIRST_DAYS)
-]
+_SHAPES = [(day + _EPOCH_WEEKDAY) % 7 + 7 * isleap(year) for year, day in enumerate(_FIRST_DAYS)]

@@ -1,4 +1,4 @@
-"""Recurrences in English: one phrase, such as "every Monday and Friday at 09:00"."""
+"""English descriptions of recurrences, such as "every Monday and Friday at 09:00"."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ from collections.abc import Sequence
 from quarterjack.times.durations import Interval
 from quarterjack.times.fields import Fields, FieldValues
 from quarterjack.times.instants import HOUR, MILLISECOND, MINUTE, SECOND
-from quarterjack.times.months import (
-    LastDay,
-    LastWeekday,
-    NearestWorkingDay,
-    NthWeekday,
-    SpecialDay,
-)
+from quarterjack.times.months import LastDay, LastWeekday, NearestWorkingDay, NthWeekday, SpecialDay
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -26,10 +20,8 @@ _ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
 
 
 def phrase(fields: Fields) -> str:
-    """When cron's fields fire."""
     days = _days(fields)
-    times = _clock_times(fields)
-    if times:
+    if times := _clock_times(fields):
         return f"{days or 'every day'} at {_and(times)}"
     frequency = _frequency(fields)
     return f"{frequency}, {days}" if days else frequency
@@ -55,7 +47,7 @@ def interval_phrase(interval: Interval) -> str:
 
 
 def field_phrases(fields: Fields) -> list[tuple[str, str, str]]:
-    """Each field's name, its text, and what that says; the second only where it is not 0."""
+    """(name, text, meaning) of each field; seconds only where they are not 0."""
     rows = [
         ("minute", fields.minute, _places(fields.minute, 60, "minute")),
         ("hour", fields.hour, _places(fields.hour, 24, "hour")),
@@ -65,26 +57,22 @@ def field_phrases(fields: Fields) -> list[tuple[str, str, str]]:
     ]
     if fields.second.values != (0,):
         rows.insert(0, ("second", fields.second, _places(fields.second, 60, "second")))
-    return [(name, values.text, says) for name, values, says in rows]
+    return [(name, values.text, meaning) for name, values, meaning in rows]
 
 
 def _clock_times(fields: Fields) -> list[str]:
-    """The times of the day, if they are few enough to list."""
+    """The times of day; empty if there are too many to list."""
     if fields.follow_real_time or len(fields.second.values) > 1:
         return []
-    if len(fields.hour.values) * len(fields.minute.values) > _TIMES_MAX:
+    hours, minutes = fields.hour.values, fields.minute.values
+    if len(hours) * len(minutes) > _TIMES_MAX:
         return []
     (second,) = fields.second.values
     seconds = f":{second:02}" if second else ""
-    return [
-        f"{hour:02}:{minute:02}{seconds}"
-        for hour in fields.hour.values
-        for minute in fields.minute.values
-    ]
+    return [f"{hour:02}:{minute:02}{seconds}" for hour in hours for minute in minutes]
 
 
 def _frequency(fields: Fields) -> str:
-    """For those that fire too often to list their times."""
     second, minute, hour = fields.second, fields.minute, fields.hour
     if second.values == (0,):
         return _minutes(minute, hour)
@@ -119,9 +107,8 @@ def _places(field: FieldValues, size: int, unit: str) -> str:
     step = _even_step(field.values, size)
     if step > 1:
         return f"every {step}{ {2: 'nd', 3: 'rd'}.get(step, 'th') } {unit}"
-    return (
-        f"every {unit}" if step else f"{unit}{'s' * (len(field.values) > 1)} {_runs(field.values)}"
-    )
+    several = "s" * (len(field.values) > 1)
+    return f"every {unit}" if step else f"{unit}{several} {_runs(field.values)}"
 
 
 def _is_run(values: Sequence[int]) -> bool:
@@ -129,14 +116,14 @@ def _is_run(values: Sequence[int]) -> bool:
 
 
 def _values(field: FieldValues, size: int, unit: str, suffix: str = "") -> str:
-    """`every 5 minutes`, `at minutes 3 and 4`, the latter with the suffix."""
+    """`every 5 minutes`, or `at minutes 3 and 4` with the suffix."""
     if step := _even_step(field.values, size):
         return _every(step, unit)
     return f"at {_places(field, size, unit)}{suffix}"
 
 
 def _even_step(values: Sequence[int], size: int) -> int:
-    """n, if these are exactly every n-th from 0 and the last wraps evenly to the first."""
+    """n, if the values are every n-th of the field from 0 on and n divides its size; else 0."""
     if len(values) < 2:
         return 0
     step = values[1] - values[0]
@@ -149,7 +136,7 @@ def _days(fields: Fields) -> str:
     by_name = _day_of_week(fields.weekday)
     months = _months(fields)
     if fields.either_day and not (by_number and by_name):
-        days = ""  # one of the two is full, so it suffices on every day
+        days = ""  # one of the two matches every day
     elif by_number and by_name:
         rest = f" or {by_name}" if fields.either_day else f", when that is {by_name}"
         days = f"on {by_number} of the month{rest.replace('is every', 'is')}"
@@ -162,9 +149,7 @@ def _days(fields: Fields) -> str:
 
 def _months(fields: Fields) -> str:
     values = fields.month.values
-    if len(values) == 12:
-        return ""
-    return _runs(values, [MONTHS[value - 1] for value in values])
+    return "" if len(values) == 12 else _runs(values, [MONTHS[value - 1] for value in values])
 
 
 def _day_of_month(field: FieldValues) -> str:
@@ -206,7 +191,7 @@ def _special(day: SpecialDay) -> str:
 
 
 def _runs(values: Sequence[int], names: Sequence[str] | None = None) -> str:
-    """`1 to 5, 10 and 20`: three neighbours or more are joined."""
+    """`1 to 5, 10 and 20`: three consecutive values or more become a range."""
     names = names or [str(value) for value in values]
     shown = []
     start = 0

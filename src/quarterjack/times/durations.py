@@ -1,7 +1,7 @@
 """Durations and intervals: `90s`, `1h30m`, `PT5M`, whole milliseconds; and `1d`, `2w`, `monthly`.
 
 A duration is elapsed time. An interval is elapsed time too, unless it is written in days or weeks
-alone, or as `daily`, `weekly`, `monthly`: then it is calendar time, the same wall time again.
+alone, or as `daily`, `weekly`, `monthly`: then it is calendar time, which keeps the wall time.
 """
 
 from __future__ import annotations
@@ -10,21 +10,14 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quarterjack.errors import InvalidRecurrence
+from quarterjack.times.checks import invalid
 from quarterjack.times.instants import DAY, HOUR, MILLISECOND, MINUTE, SECOND
 
 INTERVAL_MIN = 100 * MILLISECOND
 DURATION_MAX = 36_525 * DAY
 
-_UNITS = {
-    "w": 7 * DAY,
-    "d": DAY,
-    "h": HOUR,
-    "m": MINUTE,
-    "s": SECOND,
-    "ms": MILLISECOND,
-}
-_PLAIN = re.compile("".join(rf"(?:(?P<{unit}>\d{{1,15}}){unit})?" for unit in _UNITS), re.ASCII)
+_UNITS = {"w": 7 * DAY, "d": DAY, "h": HOUR, "m": MINUTE, "s": SECOND, "ms": MILLISECOND}
+_SHORT = re.compile("".join(rf"(?:(?P<{unit}>\d{{1,15}}){unit})?" for unit in _UNITS), re.ASCII)
 _ISO = re.compile(
     r"P(?:(?P<w>\d{1,15})W)?(?:(?P<d>\d{1,15})D)?"
     r"(?:T(?=\d)(?:(?P<h>\d{1,15})H)?(?:(?P<m>\d{1,15})M)?(?:(?P<s>\d{1,15})S)?)?",
@@ -42,11 +35,11 @@ class Interval:
 
     @property
     def nominal(self) -> int:
-        """About how long it is, in microseconds: a month counts as 30 days."""
+        """Approximate length in microseconds: a month counts as 30 days."""
         return self.elapsed or (self.days + 30 * self.months) * DAY
 
     def __str__(self) -> str:
-        """As `read_interval` reads it back."""
+        """`read_interval` reads it back."""
         if self.months:
             return "monthly"
         if self.days:
@@ -67,7 +60,7 @@ INTERVAL_NAMES = frozenset(_NAMED)
 
 def read_interval(value: object, field: str = "every") -> Interval:
     """From text, or from an integer number of milliseconds."""
-    return _kept_interval(value, field) if type(value) is str else _interval(value, field)
+    return _cached_interval(value, field) if type(value) is str else _interval(value, field)
 
 
 def _interval(value: object, field: str) -> Interval:
@@ -76,28 +69,27 @@ def _interval(value: object, field: str) -> Interval:
     amounts = _amounts(value, field)
     total = _total(amounts, value, field)
     if total < INTERVAL_MIN:
-        remedy = "give at least 100ms"
-        raise InvalidRecurrence.because(field, value, "is too short an interval", remedy)
+        raise invalid(field, value, "is too short", "use at least 100ms")
     if amounts.keys() <= {"w", "d"}:
         return Interval(days=total // DAY)
     return Interval(elapsed=total)
 
 
-_kept_interval = lru_cache(maxsize=1000)(_interval)
-"""Most are read several times: when they are written, when they are stored, when they are used."""
+_cached_interval = lru_cache(maxsize=1000)(_interval)
+"""The same text is parsed when a schedule is created, stored and used."""
 
 
 def read_duration(value: object, field: str) -> int:
-    """Elapsed microseconds, more than none; a day is 24 hours."""
+    """Elapsed microseconds, more than 0; a day is 24 hours."""
     total = _total(_amounts(value, field), value, field)
     if not total:
-        raise InvalidRecurrence.because(field, value, "is no time at all", "give at least 1ms")
+        raise invalid(field, value, "is zero", "use at least 1ms")
     return total
 
 
 @lru_cache(maxsize=1000)
 def duration_text(elapsed: int) -> str:
-    """Hours and less, so that it is never mistaken for calendar time."""
+    """In hours and smaller units, so that it is never read as calendar time."""
     parts = []
     for unit in ("h", "m", "s", "ms"):
         amount, elapsed = divmod(elapsed, _UNITS[unit])
@@ -107,21 +99,20 @@ def duration_text(elapsed: int) -> str:
 
 
 def _amounts(value: object, field: str) -> dict[str, int]:
-    """How many of each unit."""
+    """The number of each unit."""
     if isinstance(value, int) and not isinstance(value, bool):
         return {"ms": value}
     if isinstance(value, str) and len(value) <= 128:
-        found = _PLAIN.fullmatch(value) or _ISO.fullmatch(value)
+        found = _SHORT.fullmatch(value) or _ISO.fullmatch(value)
         if found and (amounts := {unit: int(n) for unit, n in found.groupdict().items() if n}):
             return amounts
-    raise InvalidRecurrence.because(field, value, "is no duration", _remedy(value))
+    raise invalid(field, value, "is not a valid duration", _remedy(value))
 
 
 def _total(amounts: dict[str, int], value: object, field: str) -> int:
     total = sum(amount * _UNITS[unit] for unit, amount in amounts.items())
     if not 0 <= total <= DURATION_MAX:
-        remedy = "give a duration from 0 to 100 years"
-        raise InvalidRecurrence.because(field, value, "is out of bounds", remedy)
+        raise invalid(field, value, "is out of range", "use 0 to 100 years")
     return total
 
 
@@ -129,5 +120,5 @@ def _remedy(value: object) -> str:
     if isinstance(value, str) and value.isdigit() and value.isascii() and len(value) < 12:
         return f'add a unit, as in "{value}s" or "{value}ms"'
     if isinstance(value, float):
-        return "give whole milliseconds, or text such as 1500ms"
-    return "write units from large to small, such as 90s, 1h30m, 2w, 500ms or PT5M"
+        return "use whole milliseconds, or text such as 1500ms"
+    return "use units from large to small, such as 90s, 1h30m, 2w, 500ms or PT5M"

@@ -1,4 +1,4 @@
-"""Every: slots one interval apart, in elapsed time or by the calendar."""
+"""Every: slots at a fixed interval, in elapsed or in calendar time."""
 
 from __future__ import annotations
 
@@ -6,35 +6,21 @@ from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from quarterjack.errors import InvalidRecurrence, Problems, shown
-from quarterjack.times.days import DayRule, Days, DaysFrom, EveryNthDay, date_of, ruled_days
+from quarterjack.errors import Problems, quote
+from quarterjack.times.cached_property import cached_property
+from quarterjack.times.checks import check_choice, check_integer, invalid
+from quarterjack.times.days import DayRule, Days, DaysFrom, EveryNthDay, date_of, matching_days
 from quarterjack.times.describe import interval_phrase
 from quarterjack.times.durations import Interval, read_interval
-from quarterjack.times.instants import (
-    DAY,
-    EARLIEST,
-    LATEST,
-    MINUTE,
-    from_datetime,
-    read_instant,
-    to_datetime,
-    to_text,
-)
-from quarterjack.times.lazily import lazily
+from quarterjack.times.instants import DAY, EARLIEST, MINUTE, from_datetime, read_datetime, to_text
 from quarterjack.times.months import ClampedDay
-from quarterjack.times.reading import read_whole_number, read_word
 from quarterjack.times.recurrence import Repeating, anchored
-from quarterjack.times.slots import EvenSlots, OneSlot, Slots, StartedSlots, WallSlots
-from quarterjack.times.walls import DayTimes
+from quarterjack.times.slots import NO_SLOT, EvenSlots, OneSlot, Slots, StartedSlots, WallTimeSlots
+from quarterjack.times.wall_times import WallTimes
 from quarterjack.times.zones import zone
 
 ANCHORS = ("slot", "completion")
-_PARTS = {
-    "seconds": (86_400, "s"),
-    "minutes": (1_440, "m"),
-    "hours": (168, "h"),
-    "days": (365, "d"),
-}
+_PARTS = {"seconds": (86400, "s"), "minutes": (1440, "m"), "hours": (168, "h"), "days": (365, "d")}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,9 +28,9 @@ class Every(Repeating):
     """`Every("90s")`, `Every("1d")`, `Every("monthly")`, `Every(hours=1, minutes=30)`; an integer
     is milliseconds.
 
-    Slots are counted from `start_at`, itself the first, else from `created_at`, which is none.
-    Without either it is anchored at the instant from which one asks. With `anchor="completion"`
-    the next slot follows the end of a run, and what is told here is a forecast.
+    Slots are counted from `start_at`, which is the first slot, else from `created_at`, which is not
+    a slot. Without either, `next` and `between` count from the instant that they are given. With
+    `anchor="completion"` the next slot depends on the end of the last run, so slots are a forecast.
     """
 
     every: str | int | None = None
@@ -56,60 +42,47 @@ class Every(Repeating):
     created_at: datetime | None = field(default=None, kw_only=True)
 
     def __post_init__(
-        self,
-        seconds: int | None,
-        minutes: int | None,
-        hours: int | None,
-        days: int | None,
+        self, seconds: int | None, minutes: int | None, hours: int | None, days: int | None
     ) -> None:
-        given: dict[str, object] = {
-            "seconds": seconds,
-            "minutes": minutes,
-            "hours": hours,
-            "days": days,
-        }
-        parts = {name: amount for name, amount in given.items() if amount is not None}
+        given = zip(_PARTS, (seconds, minutes, hours, days), strict=True)
+        parts: dict[str, object] = {name: amount for name, amount in given if amount is not None}
         if parts and self.every is None:
             self._set(every=_sum_of(parts))
         elif parts:
-            remedy = "give either one"
-            raise InvalidRecurrence.because("every", self.every, "and parts are both given", remedy)
+            reason = f"cannot be combined with {' and '.join(parts)}"
+            raise invalid("every", self.every, reason, "use one or the other")
         super().__post_init__()
 
-    @lazily
+    @cached_property
     def interval(self) -> Interval:
         return read_interval(self.every)
 
-    @lazily
+    @cached_property
     def slots(self) -> Slots:
         if self._is_open:
-            reason, remedy = "has no anchor yet", "give it start_at or created_at"
-            raise InvalidRecurrence.because("every", self.every, reason, remedy)
+            raise invalid("every", self.every, "has no anchor", "set start_at or created_at")
         return self._within_bounds(self._grid(*self._anchor()))
 
     def slots_from(self, anchor: int) -> Slots:
-        """Counted from creation or the last resume; or, with `anchor="completion"`, the one slot
-        that follows the end of a run. What has a `start_at` keeps to its own grid."""
+        """Counted from creation or the last resume; with `anchor="completion"`, the one slot after
+        the end of a run. A `start_at` outranks the anchor."""
         if self.anchor == "slot":
-            own = self.start_at is not None
-            return self.slots if own else self._within_bounds(self._grid(anchor, 1))
+            fixed = self.start_at is not None
+            return self.slots if fixed else self._within_bounds(self._grid(anchor, 1))
         if self.start_at is not None and anchor < from_datetime(self.start_at):
             following: int | None = from_datetime(self.start_at)
         else:
             following = self._grid(anchor, 1).after(anchor)
-        return self._within_bounds(OneSlot(LATEST + 1 if following is None else following))
+        return self._within_bounds(NO_SLOT if following is None else OneSlot(following))
 
     def slots_through(self, anchor: int) -> Slots:
-        """The grid through this instant, as if it had always been there."""
+        """The slots through this instant, extended into the past without end."""
         if self.start_at is not None:
             return self.slots
-        elapsed = self.interval.elapsed
-        grid: Slots
-        if elapsed:
-            grid = EvenSlots(EARLIEST + (anchor - EARLIEST) % elapsed, elapsed)
-        else:
-            grid = self._by_calendar(anchor, None)
-        return self._within_bounds(grid)
+        if elapsed := self.interval.elapsed:
+            first = EARLIEST + (anchor - EARLIEST) % elapsed
+            return self._within_bounds(EvenSlots(first, elapsed))
+        return self._within_bounds(self._by_calendar(anchor, None))
 
     def next(self, after: datetime) -> datetime | None:
         if self._is_open:
@@ -128,13 +101,13 @@ class Every(Repeating):
         return self._completed(phrase, zone_matters=not self.interval.elapsed)
 
     def to_json(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"every": self.every, "anchor": self.anchor}
+        data: dict[str, Any] = {"every": self.every, "anchor": self.anchor}
         if self.created_at is not None:
-            said["created_at"] = to_text(from_datetime(self.created_at))
-        return said | self._common_json()
+            data["created_at"] = to_text(from_datetime(self.created_at))
+        return data | self._common_json()
 
     @property
-    def wall_slots(self) -> WallSlots | None:
+    def wall_time_slots(self) -> WallTimeSlots | None:
         if self.interval.elapsed or self._is_open:
             return None
         return self._by_calendar(*self._anchor())
@@ -144,37 +117,33 @@ class Every(Repeating):
         return self.start_at is None and self.created_at is None
 
     def _grid(self, anchor: int, steps: int) -> Slots:
-        """From an instant on, with the first slot so many steps away from it."""
-        elapsed = self.interval.elapsed
-        if elapsed:
+        """The slots from an anchor on; the first one is `steps` (0 or 1) intervals after it."""
+        if elapsed := self.interval.elapsed:
             return EvenSlots(anchor + steps * elapsed, elapsed)
         slots = self._by_calendar(anchor, steps)
         return slots if steps else StartedSlots(slots, anchor)
 
     def _anchor(self) -> tuple[int, int]:
-        """Where slots are counted from, and how many steps away the first one is."""
+        """Where slots are counted from, and how many intervals later the first one is."""
         if self.start_at is not None:
             return from_datetime(self.start_at), 0
         assert self.created_at is not None
         return from_datetime(self.created_at), 1
 
-    def _by_calendar(self, anchor: int, steps: int | None) -> WallSlots:
-        place = zone(self.timezone or "UTC")
-        day, time = divmod(anchor + place.offset(anchor), DAY)
+    def _by_calendar(self, anchor: int, steps: int | None) -> WallTimeSlots:
+        own_zone = zone(self.timezone or "UTC")
+        day, time = divmod(anchor + own_zone.offset(anchor), DAY)
         minute = time - time % MINUTE
-        return WallSlots(
-            DayTimes(self._days(day, steps), (minute,), (time - minute,)),
-            place,
-            gap_after=self._gap_after,
-            fold_twice=self._fold_twice,
-        )
+        times = WallTimes(self._days(day, steps), (minute,), (time - minute,))
+        gap_after, fold_twice = self._gap_after, self._fold_twice
+        return WallTimeSlots(times, own_zone, gap_after=gap_after, fold_twice=fold_twice)
 
     def _days(self, anchor: int, steps: int | None) -> Days:
-        """From so many steps after the anchor on, or without a beginning."""
+        """From `steps` days after the anchor on; None: without a beginning."""
         days: Days
         if self.interval.months:
             same_day = (ClampedDay(date_of(anchor).day),)
-            days = ruled_days(DayRule(numbers=frozenset(), special_numbers=same_day))
+            days = matching_days(DayRule(numbers=frozenset(), special_numbers=same_day))
         else:
             days = EveryNthDay(anchor, self.interval.days)
         return days if steps is None else DaysFrom(anchor + steps, days)
@@ -182,29 +151,26 @@ class Every(Repeating):
     def _check(self) -> None:
         problems = Problems()
         with problems:
-            read_word(self.anchor, ANCHORS, "anchor")
+            check_choice(self.anchor, ANCHORS, "anchor")
         with problems:
             if self.every is None:
-                remedy = "say how often, as in Every(minutes=5)"
-                raise InvalidRecurrence.because("every", None, "is missing", remedy)
+                remedy = "give an interval, as in Every(minutes=5)"
+                raise invalid("every", None, "is missing", remedy)
             self._set(every=str(read_interval(self.every)))
         if self.created_at is not None:
             with problems:
-                created_at = read_instant(self.created_at, "created_at")
-                self._set(created_at=to_datetime(created_at))
-        problems.refuse_if_any()
+                self._set(created_at=read_datetime(self.created_at, "created_at"))
+        problems.raise_if_any()
 
     def _subject(self) -> str:
-        return f"every {shown(self.every)}"
+        return f"every {quote(self.every)}"
 
 
 def _sum_of(parts: dict[str, object]) -> str:
-    """The interval text of the parts, each within its own bounds."""
+    """The parts as the text of an interval; each has its own bounds."""
     problems = Problems()
     for name, amount in parts.items():
         with problems:
-            read_whole_number(amount, 1, _PARTS[name][0], name)
-    problems.refuse_if_any("every")
-    return "".join(
-        f"{parts[name]}{unit}" for name, (_, unit) in reversed(_PARTS.items()) if name in parts
-    )
+            check_integer(amount, 1, _PARTS[name][0], name)
+    problems.raise_if_any("every")
+    return "".join(f"{parts[name]}{_PARTS[name][1]}" for name in reversed(_PARTS) if name in parts)

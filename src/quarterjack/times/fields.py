@@ -1,20 +1,20 @@
-"""Cron's fields as values: which seconds, minutes, hours and days. Written by `cron` from text and
-by `patterns` from numbers, read by `describe` and turned into walls here."""
+"""The fields of a cron expression as values: which seconds, minutes, hours and days. Made by
+`cron_text` from text and by `patterns` from numbers; read by `describe`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
 
-from quarterjack.times.days import DayRule, EveryNthDay, ruled_days
+from quarterjack.times.days import DayRule, EveryNthDay, matching_days
 from quarterjack.times.instants import HOUR, MINUTE, SECOND
 from quarterjack.times.months import ALL_MONTHS, SpecialDay
-from quarterjack.times.walls import DayTimes
+from quarterjack.times.wall_times import WallTimes
 
 
 @dataclass(frozen=True)
 class FieldValues:
-    """What one field names. `open`: it begins with `*`, or is `?`."""
+    """The values of one field. `open`: its text begins with `*`, or is `?`."""
 
     text: str
     values: tuple[int, ...]
@@ -29,14 +29,14 @@ ANY_HOUR = FieldValues("*", tuple(range(24)), open=True)
 ZERO = FieldValues("0", (0,))
 
 
-def only(*values: int) -> FieldValues:
-    """Just these."""
-    return FieldValues(",".join(str(value) for value in values), tuple(sorted(values)))
+def only(*numbers: int) -> FieldValues:
+    values = tuple(sorted(numbers))
+    return FieldValues(",".join(map(str, values)), values)
 
 
 @dataclass(frozen=True)
 class Fields:
-    """The six of them; the days of week are 0-6 from Sunday."""
+    """All six fields, in the order of the text; days of week are 0-6 from Sunday."""
 
     second: FieldValues
     minute: FieldValues
@@ -47,12 +47,13 @@ class Fields:
 
     @property
     def follow_real_time(self) -> bool:
-        """Such walls repeat within hours, so none is moved or left out: Debian's rule."""
+        """These times repeat within hours, so daylight saving moves and skips none of them, as in
+        Debian's cron."""
         return self.minute.open or self.hour.open
 
     @property
     def either_day(self) -> bool:
-        """Day of month and day of week are both restricted: one of them suffices."""
+        """Day of month and day of week are both restricted: a match of one of them is enough."""
         return not (self.day.open or self.weekday.open)
 
     def day_rule(self) -> DayRule:
@@ -65,10 +66,10 @@ class Fields:
             either=self.either_day,
         )
 
-    def walls(self) -> DayTimes:
+    def wall_times(self) -> WallTimes:
         rule = self.day_rule()
-        return DayTimes(
-            EveryNthDay(0, 1) if rule.admits_every_day else ruled_days(rule),
+        return WallTimes(
+            EveryNthDay(0, 1) if rule.matches_every_day else matching_days(rule),
             _minutes(self.hour.values, self.minute.values),
             tuple(second * SECOND for second in self.second.values),
         )
@@ -76,5 +77,5 @@ class Fields:
 
 @lru_cache(maxsize=512)
 def _minutes(hours: tuple[int, ...], minutes: tuple[int, ...]) -> tuple[int, ...]:
-    """Shared: a table of each minute of the day is 1,440 long."""
+    """Shared, because the table of every minute of a day has 1,440 entries."""
     return tuple(hour * HOUR + minute * MINUTE for hour in hours for minute in minutes)

@@ -1,4 +1,4 @@
-"""Instants: integers, microseconds since 1970 in UTC. Datetimes are only their face."""
+"""Instants: integer microseconds since 1970 in UTC; conversion from and to datetimes and text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from quarterjack.errors import InvalidRecurrence
+from quarterjack.times.checks import invalid
 
 MICROSECOND = timedelta(microseconds=1)
 MILLISECOND = 1_000
@@ -25,7 +26,7 @@ _RFC_3339 = re.compile(
 
 
 def from_datetime(when: datetime, field: str = "datetime") -> int:
-    """The instant of an aware datetime; a naive one is refused."""
+    """Refuses a naive datetime."""
     try:
         return (when - EPOCH) // MICROSECOND
     except TypeError:
@@ -50,40 +51,40 @@ def read_instant(value: object, field: str) -> int:
         return _from_text(value, field)
     if isinstance(value, int) and not isinstance(value, bool):
         return _within_years(value * MILLISECOND, value, field)
-    remedy = "give RFC 3339 text, Unix milliseconds or an aware datetime"
-    raise InvalidRecurrence.because(field, value, "is no instant", remedy)
+    remedy = "use RFC 3339 text, Unix milliseconds or an aware datetime"
+    raise invalid(field, value, "is not an instant", remedy)
+
+
+def read_datetime(value: object, field: str) -> datetime:
+    """The same in UTC, as a datetime."""
+    return to_datetime(read_instant(value, field))
 
 
 def _from_text(text: str, field: str) -> int:
     found = _RFC_3339.fullmatch(text)
     if found is None:
-        remedy = 'write it as "2026-11-16T09:00:00Z"'
-        raise InvalidRecurrence.because(field, text, "is not RFC 3339", remedy)
+        raise invalid(field, text, "is not RFC 3339", 'write it as "2026-11-16T09:00:00Z"')
     day, minute, second, fraction, offset = found.groups()
     if offset is None:
-        remedy = 'end it with "Z" or an offset like "+02:00"'
-        raise InvalidRecurrence.because(field, text, "has no offset from UTC", remedy)
+        remedy = 'append "Z" or an offset such as "+02:00"'
+        raise invalid(field, text, "has no offset from UTC", remedy)
     canonical = f"{day}T{minute}{second or ':00'}{(fraction or '')[:7]}{offset.upper()}"
     try:
         when = datetime.fromisoformat(canonical)
     except ValueError as error:
-        remedy = "give a date and time that exist"
-        reason = f"names no instant ({error})"
-        raise InvalidRecurrence.because(field, text, reason, remedy) from None
+        reason, remedy = f"does not exist ({error})", "use a valid date and time"
+        raise invalid(field, text, reason, remedy) from None
     return _within_years(from_datetime(when), text, field)
 
 
 def _within_years(instant: int, value: object, field: str) -> int:
     if EARLIEST <= instant <= LATEST:
         return instant
-    reason, remedy = "is outside the years 1 to 9999", "give an instant in these years"
-    raise InvalidRecurrence.because(field, value, reason, remedy)
+    raise invalid(field, value, "is outside the years 1 to 9999", "use an instant within them")
 
 
 def not_an_instant(when: object, field: str = "datetime") -> InvalidRecurrence:
     if isinstance(when, datetime):
-        reason = "is naive, so it names no instant"
-        remedy = "give it a zone, as in datetime(2026, 11, 16, 9, tzinfo=UTC)"
-        return InvalidRecurrence.because(field, str(when), reason, remedy)
-    remedy = "give an aware datetime"
-    return InvalidRecurrence.because(field, when, "is not a datetime", remedy)
+        remedy = "add a time zone, as in datetime(2026, 11, 16, 9, tzinfo=UTC)"
+        return invalid(field, str(when), "is naive", remedy)
+    return invalid(field, when, "is not a datetime", "use an aware datetime")

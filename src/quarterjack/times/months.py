@@ -1,7 +1,5 @@
-"""Months, and days that depend on the month they lie in, such as its last Friday.
-
-Weekdays are counted from Sunday, which is 0, as cron does.
-"""
+"""Months, and days that depend on the month, such as its last Friday. Sunday is weekday 0, as in
+cron."""
 
 from __future__ import annotations
 
@@ -12,11 +10,11 @@ ALL_MONTHS = tuple(range(1, 13))
 LENGTHS = {month: (30 + (month in (1, 3, 5, 7, 8, 10, 12)),) for month in ALL_MONTHS} | {
     2: (28, 29)
 }
-"""How long each month may be."""
+"""The possible lengths of each month."""
 
 
 class Month(NamedTuple):
-    """All that decides which of a month's days match: there are only 28 of these."""
+    """What decides which days of a month match; there are only 28 different ones."""
 
     first_weekday: int
     length: int
@@ -25,7 +23,7 @@ class Month(NamedTuple):
         return (self.first_weekday + number - 1) % 7
 
     def nth_weekday(self, weekday: int, nth: int) -> int:
-        """The number of that day, which may lie beyond the month's end."""
+        """May lie beyond the end of the month."""
         return 1 + (weekday - self.first_weekday) % 7 + 7 * (nth - 1)
 
     def nearest_working_day(self, number: int) -> int:
@@ -42,12 +40,12 @@ class SpecialDay(Protocol):
     """A day that depends on the month."""
 
     def number_in(self, month: Month) -> int:
-        """Its number; one outside the month is no day."""
+        """The day's number; outside the month if the month has no such day."""
 
 
 @dataclass(frozen=True)
 class LastDay:
-    """The last day of the month, or so many days before it."""
+    """The last day of the month, or `back` days before it."""
 
     back: int = 0
 
@@ -75,7 +73,7 @@ class NearestWorkingDay:
 
 @dataclass(frozen=True)
 class ClampedDay:
-    """A day, or the month's last if it is shorter."""
+    """This day, or the last day of a shorter month."""
 
     number: int
 
@@ -85,7 +83,7 @@ class ClampedDay:
 
 @dataclass(frozen=True)
 class NthWeekday:
-    """The first to fifth of a weekday."""
+    """The first to fifth of this weekday."""
 
     weekday: int
     nth: int
@@ -96,7 +94,7 @@ class NthWeekday:
 
 @dataclass(frozen=True)
 class LastWeekday:
-    """The last of a weekday."""
+    """The last of this weekday."""
 
     weekday: int
 

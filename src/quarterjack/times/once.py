@@ -1,4 +1,4 @@
-"""At and After: a single slot."""
+"""At and After: recurrences with a single slot."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from quarterjack.errors import InvalidRecurrence
+from quarterjack.times.cached_property import cached_property
+from quarterjack.times.checks import invalid
 from quarterjack.times.durations import duration_text, read_duration
 from quarterjack.times.instants import (
-    EARLIEST,
-    LATEST,
     from_datetime,
+    read_datetime,
     read_instant,
     to_datetime,
     to_text,
 )
-from quarterjack.times.lazily import lazily
 from quarterjack.times.recurrence import Recurrence, anchored
 from quarterjack.times.slots import BoundedSlots, OneSlot, Slots
 
@@ -30,11 +29,11 @@ class At(Recurrence):
     def __post_init__(self) -> None:
         self._set(at=to_datetime(self._instant))
 
-    @lazily
+    @cached_property
     def _instant(self) -> int:
         return read_instant(self.at, "at")
 
-    @lazily
+    @cached_property
     def slots(self) -> Slots:
         return OneSlot(self._instant)
 
@@ -47,7 +46,7 @@ class At(Recurrence):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class After(Recurrence):
-    """Once, a duration after `created_at`; without that, after the instant from which one asks."""
+    """Once, a duration after `created_at`; without it, after the instant given to `next`."""
 
     after: str | int
     created_at: datetime | None = field(default=None, kw_only=True)
@@ -55,20 +54,18 @@ class After(Recurrence):
     def __post_init__(self) -> None:
         self._set(after=duration_text(read_duration(self.after, "after")))
         if self.created_at is not None:
-            created_at = to_datetime(read_instant(self.created_at, "created_at"))
-            self._set(created_at=created_at)
+            self._set(created_at=read_datetime(self.created_at, "created_at"))
 
-    @lazily
+    @cached_property
     def slots(self) -> Slots:
         if self.created_at is None:
-            reason, remedy = "has no anchor yet", "give it created_at"
-            raise InvalidRecurrence.because("after", self.after, reason, remedy)
+            raise invalid("after", self.after, "has no anchor", "set created_at")
         return self.slots_from(from_datetime(self.created_at))
 
     def slots_from(self, anchor: int) -> Slots:
-        return BoundedSlots(OneSlot(anchor + self._delay), EARLIEST, LATEST)
+        return BoundedSlots(OneSlot(anchor + self._delay))
 
-    @lazily
+    @cached_property
     def _delay(self) -> int:
         return read_duration(self.after, "after")
 
@@ -88,7 +85,7 @@ class After(Recurrence):
         return f"once, {self.after} after {to_text(from_datetime(self.created_at))}"
 
     def to_json(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"after": self.after}
+        data: dict[str, Any] = {"after": self.after}
         if self.created_at is not None:
-            said["created_at"] = to_text(from_datetime(self.created_at))
-        return said
+            data["created_at"] = to_text(from_datetime(self.created_at))
+        return data

@@ -1,24 +1,23 @@
-"""Any spelling of a recurrence, read: text as a person types it, or a mapping as YAML and JSON
-have it, and as `to_json` writes it."""
+"""Parser of recurrences: text such as `5m` or `0 9 * * *`, or a mapping as in YAML and JSON and as
+`to_json` writes it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from quarterjack.errors import InvalidRecurrence, Problems
+from quarterjack.errors import Problems
+from quarterjack.times.checks import check_integer, check_text, invalid
 from quarterjack.times.cron import Cron
 from quarterjack.times.durations import DURATION_MAX, INTERVAL_NAMES
 from quarterjack.times.every import Every
 from quarterjack.times.instants import MILLISECOND, SECOND
 from quarterjack.times.once import After, At
-from quarterjack.times.patterns import Daily, Hourly, Monthly, Weekly
-from quarterjack.times.reading import read_text, read_whole_number
-from quarterjack.times.recurrence import Recurrence, WallRecurrence, read_common
+from quarterjack.times.patterns import Daily, Hourly, Monthly, Pattern, Weekly
+from quarterjack.times.recurrence import Recurrence, read_common
 from quarterjack.times.zones import zone_name
 
 _ZONE = frozenset({"timezone", "dst_gap", "dst_fold"})
@@ -33,36 +32,36 @@ def parse(
     now: datetime | None = None,
     key: str | None = None,
 ) -> Recurrence:
-    """A recurrence from any spelling. What it leaves open is filled in: its zone, what it is
-    anchored at (`now`), and the schedule's key, which only `H` needs."""
+    """A recurrence from text or a mapping. Fields that it leaves open are filled in: its zone, its
+    anchor (`now`), and the schedule's key, which only `H` needs."""
     if isinstance(text_or_mapping, str):
         recurrence = _from_text(text_or_mapping)
     elif isinstance(text_or_mapping, Mapping):
         recurrence = _from_mapping(text_or_mapping)
     else:
-        remedy = "give text, or a mapping such as {'every': '5m'}"
-        raise InvalidRecurrence.because("recurrence", text_or_mapping, "is neither", remedy)
+        reason, remedy = "is not text or a mapping", "use cron, an interval or {'every': '5m'}"
+        raise invalid("recurrence", text_or_mapping, reason, remedy)
     filled = recurrence.with_defaults(timezone=zone_name(timezone), created_at=now, key=key)
     if isinstance(filled, Cron):
-        filled.fields  # noqa: B018  (H without a key is refused here, and not at its first use)
+        filled.fields  # noqa: B018  (refuses H without a key now, not at its first use)
     return filled
 
 
 def _from_text(text: str) -> Recurrence:
-    words = read_text(text, "recurrence").split()
-    only = words[0]
+    words = check_text(text, "recurrence").split()
     if _looks_like_cron(words):
         return Cron(text)
     if re.match(r"\d{4}-\d\d-", text.strip(), re.ASCII):
         return At(text.strip())
-    if len(words) == 1 and (only in INTERVAL_NAMES or only[0].isdigit() or only[0] == "P"):
-        return Every(only)
-    remedy = 'write cron ("0 9 * * *"), an interval ("5m", "daily") or an instant (RFC 3339)'
-    raise InvalidRecurrence.because("recurrence", text, "is not understood", remedy)
+    first = words[0]
+    if len(words) == 1 and (first in INTERVAL_NAMES or first[0].isdigit() or first[0] == "P"):
+        return Every(first)
+    remedy = 'use cron ("0 9 * * *"), an interval ("5m", "daily") or an instant (RFC 3339)'
+    raise invalid("recurrence", text, "is invalid", remedy)
 
 
 def _looks_like_cron(words: list[str]) -> bool:
-    """A macro, or several words of which one holds a star, or the first two are no words."""
+    """A macro, or several words: one with a star, or the first two without letters."""
     if words[0].startswith("@"):
         return True
     starred = any("*" in word or word == "?" for word in words)
@@ -73,9 +72,9 @@ def _looks_like_cron(words: list[str]) -> bool:
 def _from_mapping(mapping: Mapping[str, Any]) -> Recurrence:
     named = [name for name in _READERS if mapping.get(name) is not None]
     if len(named) != 1:
-        found = f"has {' and '.join(named)}" if named else "names no instants"
-        remedy = f"give exactly one of {', '.join(_READERS)}"
-        raise InvalidRecurrence.because("recurrence", dict(mapping), found, remedy)
+        reason = f"has {' and '.join(named)}" if named else "has no recurrence field"
+        remedy = f"use exactly one of {', '.join(_READERS)}"
+        raise invalid("recurrence", dict(mapping), reason, remedy)
     (name,) = named
     read, allowed = _READERS[name]
     rest = {key: value for key, value in mapping.items() if key not in _READERS}
@@ -87,44 +86,40 @@ def _refuse_unknown(name: str, rest: Mapping[str, Any], allowed: frozenset[str])
     problems = Problems()
     for field, value in rest.items():
         if field not in allowed:
-            with problems:
-                known = any(field in fields for _, fields in _READERS.values())
-                reason = f"does not go with {name}" if known else "is unknown"
-                remedy = f"use {', '.join(sorted(allowed))}"
-                raise InvalidRecurrence.because(str(field), value, reason, remedy)
-    problems.refuse_if_any(f"{name} recurrence")
+            known = any(field in fields for _, fields in _READERS.values())
+            reason = f"does not go with {name}" if known else "is unknown"
+            remedy = f"use {', '.join(sorted(allowed))}"
+            problems.note(invalid(str(field), value, reason, remedy))
+    problems.raise_if_any(f"{name} recurrence")
 
 
 def _interval_seconds(value: Any, rest: dict[str, Any]) -> Recurrence:
-    most = DURATION_MAX // SECOND
-    seconds = read_whole_number(value, 1, most, "interval_seconds")
+    seconds = check_integer(value, 1, DURATION_MAX // SECOND, "interval_seconds")
     return Every(seconds * (SECOND // MILLISECOND), **rest)
 
 
 def _without_zone(rest: dict[str, Any]) -> dict[str, Any]:
-    """A zone may stand beside any recurrence; to a single instant it changes nothing."""
+    """A zone is allowed with any recurrence; it does not affect a single instant."""
     for name in _ZONE & rest.keys():
         read_common(name, rest[name])
     return {name: value for name, value in rest.items() if name not in _ZONE}
 
 
-def _pattern(kind: type[WallRecurrence], value: Any, rest: dict[str, Any]) -> Recurrence:
+def _pattern(kind: type[Pattern], value: Any, rest: dict[str, Any]) -> Recurrence:
     """A recurrence whose value is a mapping of its own fields."""
-    name = kind.__name__.lower()
+    name = kind.name
     remedy = f"write it as {_EXAMPLES[name]}"
     if not isinstance(value, Mapping):
-        raise InvalidRecurrence.because(name, value, "is not a mapping", remedy)
-    own = {each.name: each.default is MISSING for each in fields(kind) if not each.kw_only}
+        raise invalid(name, value, "is not a mapping", remedy)
+    own = kind.own_fields()
     problems = Problems()
     for field in value:
         if field not in own:
-            with problems:
-                raise InvalidRecurrence.because("field", field, "is unknown", remedy)
-    for field, needed in own.items():
-        if needed and field not in value:
-            with problems:
-                raise InvalidRecurrence.because("field", field, "is missing", remedy)
-    problems.refuse_if_any(name)
+            problems.note(invalid("field", field, "is unknown", remedy))
+    for field, is_required in own.items():
+        if is_required and field not in value:
+            problems.note(invalid("field", field, "is missing", remedy))
+    problems.raise_if_any(name)
     return kind(**value, **rest)
 
 
@@ -146,12 +141,11 @@ _READERS: dict[str, tuple[Callable[[Any, dict[str, Any]], Recurrence], frozenset
     "weekly": (partial(_pattern, Weekly), _COMMON),
     "monthly": (partial(_pattern, Monthly), _COMMON),
 }
-"""How the value of each naming field is read, and which fields may stand beside it."""
+"""For each recurrence field: the parser of its value, and the fields allowed with it."""
 
-NAMING_FIELDS = tuple(_READERS)
-"""Exactly one of these says which instants a recurrence names."""
+RECURRENCE_FIELDS = tuple(_READERS)
+"""Exactly one of these is required in a mapping."""
 
 
-def fields_beside(naming_field: str) -> frozenset[str]:
-    """Which fields may stand beside it."""
-    return _READERS[naming_field][1]
+def fields_allowed_with(recurrence_field: str) -> frozenset[str]:
+    return _READERS[recurrence_field][1]

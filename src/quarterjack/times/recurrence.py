@@ -1,7 +1,5 @@
-"""What every recurrence can do, and what those that go on share.
-
-Inside is `slots`, integers; the methods here are its face in datetimes.
-"""
+"""The base classes of recurrences. `slots` is the integer API that the engine uses; the methods
+here are the same with datetimes."""
 
 from __future__ import annotations
 
@@ -12,7 +10,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Self, TypeVar, cast
 
-from quarterjack.errors import InvalidRecurrence, Problems
+from quarterjack.errors import Problems
+from quarterjack.times.cached_property import cached_property
+from quarterjack.times.checks import check_choice, invalid
 from quarterjack.times.fields import Fields
 from quarterjack.times.instants import (
     EARLIEST,
@@ -21,13 +21,11 @@ from quarterjack.times.instants import (
     MICROSECOND,
     from_datetime,
     not_an_instant,
-    read_instant,
+    read_datetime,
     to_datetime,
     to_text,
 )
-from quarterjack.times.lazily import lazily
-from quarterjack.times.reading import read_word
-from quarterjack.times.slots import BoundedSlots, Slots, WallSlots, slots_between
+from quarterjack.times.slots import BoundedSlots, Slots, WallTimeSlots, slots_between
 from quarterjack.times.zones import zone, zone_name
 
 R = TypeVar("R", bound="Recurrence")
@@ -38,35 +36,35 @@ FOLDS = ("once", "twice")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recurrence(ABC):
-    """A pure description of instants. A value: equal to another that says the same.
+    """An immutable value that names instants, equal to another with the same JSON.
 
-    What it leaves open counts as its default until `with_defaults` fills it in.
+    A field that is None has its default until `with_defaults` fills it in.
     """
 
-    @lazily
+    @cached_property
     @abstractmethod
     def slots(self) -> Slots:
-        """The integer core: microseconds in, microseconds out."""
+        """The slots as integers, in microseconds since 1970."""
 
     def slots_from(self, _anchor: int) -> Slots:
-        """Its slots, if it counts them from this instant; most have no need to."""
+        """The slots counted from this instant, for recurrences that depend on an anchor."""
         return self.slots
 
     def slots_through(self, anchor: int) -> Slots:
-        """The same, and those that it would have named before."""
+        """As `slots_from`, with the slots before the anchor."""
         return self.slots_from(anchor)
 
     @abstractmethod
     def describe(self) -> str:
-        """What it means, as an English phrase."""
+        """An English phrase."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
-        """A mapping of plain JSON that stays the same; `parse` reads it back."""
+        """A mapping of plain JSON, stable between versions; `parse` reads it back."""
 
     def next(self, after: datetime) -> datetime | None:
         """The first slot strictly after this, in UTC."""
-        # Written out, for it is called most: each call of a function costs as much as the search.
+        # Inlined conversions: the hottest function here, and a call costs as much as the search.
         try:
             instant = (after - EPOCH) // MICROSECOND
         except TypeError:
@@ -80,13 +78,13 @@ class Recurrence(ABC):
         return None if slot is None else to_datetime(slot)
 
     def matches(self, at: datetime) -> bool:
-        """Is this very instant a slot?"""
+        """Whether this instant is a slot, to the microsecond."""
         instant = from_datetime(at)
         return self.slots.at_or_before(instant) == instant
 
     def between(self, start: datetime, end: datetime) -> list[datetime]:
-        """Every slot after the start, up to and including the end: ranges that adjoin neither
-        lose a slot nor double it."""
+        """Every slot after the start, up to and including the end, so that adjacent ranges neither
+        lose nor repeat one."""
         found = slots_between(self.slots, from_datetime(start), from_datetime(end))
         return [to_datetime(slot) for slot in found]
 
@@ -99,24 +97,17 @@ class Recurrence(ABC):
         key: str | None = None,
         created_at: datetime | None = None,
     ) -> Self:
-        """The same, with what it left open filled in, as far as that concerns it; what it says
-        itself stays."""
+        """A copy with these values for the fields that it has and that are None."""
         defaults = {
-            "timezone": timezone,
-            "dst_gap": dst_gap,
-            "dst_fold": dst_fold,
-            "key": key,
+            "timezone": timezone, "dst_gap": dst_gap, "dst_fold": dst_fold, "key": key,
             "created_at": created_at,
-        }
-        left_open = {
-            name: value
-            for name, value in defaults.items()
-            if value is not None and getattr(self, name, "") is None
-        }
-        return replace(self, **left_open) if left_open else self
+        }  # fmt: skip
+        given = {name: value for name, value in defaults.items() if value is not None}
+        filled = {name: given[name] for name in given if getattr(self, name, "") is None}
+        return replace(self, **filled) if filled else self
 
     def _set(self, **values: Any) -> None:
-        """While it is being made, and never later."""
+        """Only for use in `__post_init__`."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -127,22 +118,22 @@ class Recurrence(ABC):
         return hash(repr(self.to_json()))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only what was said travels to another process; what was worked out does not."""
+        """Pickles the fields, without cached values."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __repr__(self) -> str:
-        """As a person would write it: only what differs from the default."""
-        said = [
+        """As written in code: only what differs from the default."""
+        arguments = [
             (f"{each.name}=" if each.kw_only else "") + repr(getattr(self, each.name))
             for each in sorted(fields(self), key=lambda each: each.kw_only is True)
             if getattr(self, each.name) != each.default
         ]
-        return f"{type(self).__name__}({', '.join(said)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repeating(Recurrence, ABC):
-    """One that goes on, in a zone, within bounds that still belong to it."""
+    """A recurrence with more than one slot, in a zone, within inclusive bounds."""
 
     timezone: str | None = field(default=None, kw_only=True)
     dst_gap: str | None = field(default=None, kw_only=True)
@@ -154,28 +145,27 @@ class Repeating(Recurrence, ABC):
         problems = Problems()
         with problems:
             self._check()
-        for name in _SHAPES:
+        for name in _COMMON_FIELDS:
             if (value := getattr(self, name)) is not None:
                 with problems:
                     self._set(**{name: read_common(name, value)})
         if not problems.found and self.start_at and self.end_at and self.start_at > self.end_at:
-            with problems:
-                reason, remedy = "is after end_at", "swap the two"
-                raise InvalidRecurrence.because("start_at", str(self.start_at), reason, remedy)
-        problems.refuse_if_any(self._subject())
+            start_at = str(self.start_at)
+            problems.note(invalid("start_at", start_at, "is after end_at", "swap the two"))
+        problems.raise_if_any(self._subject())
 
     @property
     @abstractmethod
-    def wall_slots(self) -> WallSlots | None:
-        """Its slots without bounds, if they are walls, which daylight saving may meet."""
+    def wall_time_slots(self) -> WallTimeSlots | None:
+        """The slots without bounds, if they are wall times, which daylight saving affects."""
 
     @abstractmethod
     def _check(self) -> None:
-        """Refuse, or bring into shape, what this kind of recurrence adds."""
+        """Validate and normalise the fields that a subclass adds."""
 
     @abstractmethod
     def _subject(self) -> str:
-        """How an error names it."""
+        """How errors refer to it."""
 
     @property
     def _gap_after(self) -> bool:
@@ -204,7 +194,7 @@ class Repeating(Recurrence, ABC):
         return common
 
     def _completed(self, phrase: str, *, zone_matters: bool = True) -> str:
-        """The phrase, with the zone if it is not plain UTC, and with the bounds."""
+        """The phrase with the zone, if it is not UTC, and the bounds."""
         if zone_matters and self.timezone not in (None, "UTC"):
             phrase += f" ({self.timezone})"
         for word, bound in (("from", self.start_at), ("until", self.end_at)):
@@ -213,27 +203,26 @@ class Repeating(Recurrence, ABC):
         return phrase
 
 
-class WallRecurrence(Repeating, ABC):
-    """One whose slots are the walls of cron's fields."""
+class WallTimeRecurrence(Repeating, ABC):
+    """A recurrence whose slots are the wall times of cron's fields."""
 
     @property
     @abstractmethod
     def fields(self) -> Fields:
-        """The seconds, minutes, hours and days that it names."""
+        """The seconds, minutes, hours and days of its slots."""
 
-    @lazily
+    @cached_property
     def slots(self) -> Slots:
-        return self._within_bounds(self.wall_slots)
+        return self._within_bounds(self.wall_time_slots)
 
     @property
-    def wall_slots(self) -> WallSlots:
-        fields = self.fields
-        real = fields.follow_real_time
+    def wall_time_slots(self) -> WallTimeSlots:
+        real_time = self.fields.follow_real_time
         return _shared_slots(
-            fields,
+            self.fields,
             self.timezone or "UTC",
-            gap_after=self._gap_after and not real,
-            fold_twice=self._fold_twice or real,
+            gap_after=self._gap_after and not real_time,
+            fold_twice=self._fold_twice or real_time,
         )
 
     def describe(self) -> str:
@@ -243,26 +232,28 @@ class WallRecurrence(Repeating, ABC):
 
 
 @lru_cache(maxsize=4096)
-def _shared_slots(fields: Fields, timezone: str, *, gap_after: bool, fold_twice: bool) -> WallSlots:
-    """Shared by all equal recurrences, and so is what it remembers of days and offsets."""
-    return WallSlots(fields.walls(), zone(timezone), gap_after=gap_after, fold_twice=fold_twice)
+def _shared_slots(
+    fields: Fields, timezone: str, *, gap_after: bool, fold_twice: bool
+) -> WallTimeSlots:
+    """Shared by all equal recurrences, with its cache of slots."""
+    times = fields.wall_times()
+    return WallTimeSlots(times, zone(timezone), gap_after=gap_after, fold_twice=fold_twice)
 
 
 def anchored(recurrence: R, at: datetime) -> R:
-    """An open recurrence counts from where one asks."""
-    return recurrence.with_defaults(created_at=to_datetime(read_instant(at, "datetime")))
+    """A recurrence without an anchor, counted from this instant."""
+    return recurrence.with_defaults(created_at=read_datetime(at, "datetime"))
 
 
 def read_common(name: str, value: object) -> object:
-    """The value of a field that all repeating recurrences share."""
-    return _SHAPES[name](value)
+    """Parse the value of a field that all repeating recurrences share."""
+    return _COMMON_FIELDS[name](value)
 
 
-_SHAPES: dict[str, Callable[[object], object]] = {
+_COMMON_FIELDS: dict[str, Callable[[object], object]] = {
     "timezone": zone_name,
-    "dst_gap": lambda value: read_word(value, GAPS, "dst_gap"),
-    "dst_fold": lambda value: read_word(value, FOLDS, "dst_fold"),
-    "start_at": lambda value: to_datetime(read_instant(value, "start_at")),
-    "end_at": lambda value: to_datetime(read_instant(value, "end_at")),
+    "dst_gap": lambda value: check_choice(value, GAPS, "dst_gap"),
+    "dst_fold": lambda value: check_choice(value, FOLDS, "dst_fold"),
+    "start_at": lambda value: read_datetime(value, "start_at"),
+    "end_at": lambda value: read_datetime(value, "end_at"),
 }
-"""How each common field is read, if it is given."""

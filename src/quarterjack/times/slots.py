@@ -1,14 +1,14 @@
-"""From walls to slots: the one home of the daylight saving rules, and the integer core.
+"""Slots as integers, and the daylight saving rules that turn wall times into slots.
 
-A zone's offset changes now and then. Forward, some walls never come: a gap. Backward, some come
-twice: a fold. The slots of fixed walls in a zone are
+When a zone's offset increases, some wall times do not exist: a gap. When it decreases, some occur
+twice: a fold. The slots of fixed wall times in a zone are
 
-- each wall's instant, where it has exactly one;
-- for a wall in a gap, the first instant after the gap (`gap_after`), or nothing;
-- for a wall in a fold, the first of its instants, or both (`fold_twice`).
+- the instant of each wall time that has exactly one;
+- for a wall time in a gap, the first instant after the gap (`gap_after`), or nothing;
+- for a wall time in a fold, the first of its instants, or both (`fold_twice`).
 
-Walls that follow real time (`*/15 * * * *`) are those with `gap_after` off and `fold_twice` on:
-then a slot is simply an instant whose wall matches.
+Wall times that follow real time (`*/15 * * * *`) have `gap_after` off and `fold_twice` on: then a
+slot is simply an instant whose wall time matches.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from quarterjack.times.instants import DAY, LATEST
-from quarterjack.times.walls import DayTimes
+from quarterjack.times.instants import DAY, EARLIEST, LATEST
+from quarterjack.times.wall_times import WallTimes
 from quarterjack.times.zones import Zone
 
 _AHEAD_MAX = 128
 
 
 class Slots(Protocol):
-    """The slots of a recurrence, as integers. None: there is no such slot in the years 1-9999."""
+    """The slots of a recurrence. None: there is no such slot in the years 1 to 9999."""
 
     def after(self, instant: int) -> int | None:
         """The first slot strictly after this instant."""
 
     def at_or_before(self, instant: int) -> int | None:
-        """The last slot that is not after this instant."""
+        """The last slot up to and including this instant."""
 
     def count(self, after: int, until: int) -> int:
-        """How many slots lie in (after, until], without a look at each."""
+        """The number of slots in (after, until], computed without enumerating them."""
 
 
 def slots_between(slots: Slots, after: int, until: int) -> Iterator[int]:
-    """Every slot in (after, until], one at a time, so that the caller may stop."""
+    """Every slot in (after, until], one at a time."""
     slot = slots.after(after)
     while slot is not None and slot <= until:
         yield slot
@@ -62,7 +62,7 @@ class OneSlot:
 
 
 class EvenSlots:
-    """Slots one interval of elapsed time apart, from the first one on."""
+    """Slots at a fixed interval of elapsed time, from the first one on."""
 
     def __init__(self, first: int, interval: int) -> None:
         self._first = first
@@ -84,9 +84,9 @@ class EvenSlots:
 
 
 class BoundedSlots:
-    """Those of other slots that lie in [first, last]."""
+    """Other slots, restricted to [first, last]."""
 
-    def __init__(self, slots: Slots, first: int, last: int) -> None:
+    def __init__(self, slots: Slots, first: int = EARLIEST, last: int = LATEST) -> None:
         self._slots = slots
         self._first = first
         self._last = last
@@ -103,8 +103,12 @@ class BoundedSlots:
         return self._slots.count(max(after, self._first - 1), min(until, self._last))
 
 
+NO_SLOT = OneSlot(LATEST + 1)
+"""Later than every instant."""
+
+
 class StartedSlots:
-    """Other slots from an instant on, which is itself the first, whatever the others say of it."""
+    """Other slots after an instant, which is itself the first slot even if the others lack it."""
 
     def __init__(self, slots: Slots, first: int) -> None:
         self._slots = slots
@@ -124,29 +128,29 @@ class StartedSlots:
         return later + (after < self._first <= until)
 
 
-class OddChange(NamedTuple):
-    """A change of offset at an instant, which makes this wall come never, or twice."""
+class ClockChange(NamedTuple):
+    """A change of offset that makes a wall time not exist (a gap) or occur twice."""
 
     instant: int
-    wall: int
+    wall_time: int
     is_gap: bool
 
 
-class WallSlots:
-    """The slots of walls in a zone.
+class WallTimeSlots:
+    """The slots of wall times in a zone.
 
-    Nearly always both the instant and the slot sought lie where walls are clear (no gap or fold
-    near), and one addition does; else each span between two changes of offset is looked through.
-    Whoever reads slots in order finds more and more of them worked out ahead.
+    Nearly always both the given instant and the slot found are unambiguous (in no fold, beside no
+    gap), and adding the offset is enough; else the spans between changes of offset are searched.
+    Reading slots in order doubles the number computed ahead each time.
     """
 
-    def __init__(self, walls: DayTimes, zone: Zone, *, gap_after: bool, fold_twice: bool) -> None:
-        self._walls = walls
+    def __init__(self, times: WallTimes, zone: Zone, *, gap_after: bool, fold_twice: bool) -> None:
+        self._times = times
         self._zone = zone
         self._gap_after = gap_after
         self._fold_twice = fold_twice
-        # An instant and the slots that follow it, with none left out. It is replaced and never
-        # changed, so that threads may share it.
+        # An instant and the slots that follow it without omission. Replaced as a whole, never
+        # modified, so that threads may share it.
         self._ahead = [LATEST]
 
     def after(self, instant: int) -> int | None:
@@ -155,51 +159,51 @@ class WallSlots:
         if 0 < index < len(ahead):
             return ahead[index]
         if instant == ahead[-1]:
-            return self._look_ahead(instant, 2 * len(ahead), ahead[-_AHEAD_MAX:-1])
-        return self._look_ahead(instant, 1, [])
+            return self._compute_ahead(instant, 2 * len(ahead), ahead[-_AHEAD_MAX:-1])
+        return self._compute_ahead(instant, 1, [])
 
-    def _look_ahead(self, instant: int, count: int, before: list[int]) -> int | None:
-        span = self._zone.clear_span(instant)
+    def _compute_ahead(self, instant: int, count: int, before: list[int]) -> int | None:
+        span = self._zone.unambiguous_span(instant)
         if span is None:
             return self._after_in_spans(instant)
-        # From a clear instant on every wall is later than the one now, so that the next wall
-        # that matches, if it is clear as well, is the next slot.
+        # After an unambiguous instant every wall time is later than the current one, so the next
+        # matching wall time, if it is unambiguous too, is the next slot.
         _, high, offset = span
-        walls = self._walls.after(instant + offset, min(count, _AHEAD_MAX))
-        if not walls:
+        found = self._times.after(instant + offset, min(count, _AHEAD_MAX))
+        if not found:
             return None
         ahead = [*before, instant]
         known = len(ahead)
-        if walls[-1] - offset < high:
-            ahead += [wall - offset for wall in walls]
+        if found[-1] - offset < high:
+            ahead += [wall_time - offset for wall_time in found]
         else:
-            table = self._zone.table(walls[-1] + DAY)
-            clear, clear_walls = table.clear, table.clear_walls
-            for wall in walls:
-                if wall - offset >= high:
-                    low, high, offset = clear[bisect_right(clear_walls, wall) - 1]
-                    if not low <= wall - offset < high:
+            table = self._zone.table(found[-1] + DAY)
+            for wall_time in found:
+                if wall_time - offset >= high:
+                    index = bisect_right(table.unambiguous_starts, wall_time) - 1
+                    low, high, offset = table.unambiguous[index]
+                    if not low <= wall_time - offset < high:
                         break
-                ahead.append(wall - offset)
+                ahead.append(wall_time - offset)
             if len(ahead) == known:
                 return self._after_in_spans(instant)
         self._ahead = ahead
         return ahead[known]
 
     def at_or_before(self, instant: int) -> int | None:
-        span = self._zone.clear_span(instant)
+        span = self._zone.unambiguous_span(instant)
         if span is None:
             return self._before_in_spans(instant)
         low, _, offset = span
-        wall = self._walls.at_or_before(instant + offset)
-        if wall is None:
+        wall_time = self._times.at_or_before(instant + offset)
+        if wall_time is None:
             return None
-        if wall - offset < low:
-            span = self._zone.clear_span_of_wall(wall)
+        if wall_time - offset < low:
+            span = self._zone.unambiguous_span_of_wall_time(wall_time)
             if span is None:
                 return self._before_in_spans(instant)
             _, _, offset = span
-        return wall - offset
+        return wall_time - offset
 
     def _after_in_spans(self, instant: int) -> int | None:
         table = self._zone.table(instant)
@@ -209,13 +213,13 @@ class WallSlots:
             start, offset = table.starts[index], table.offsets[index]
             before = table.offsets[index - 1] if index else offset
             if start > instant and self._gap_after:
-                walls = self._walls.after(start + before - 1)
-                if walls and walls[0] < start + offset:
+                found = self._times.after(start + before - 1)
+                if found and found[0] < start + offset:
                     return start
             floor = max(start, instant + 1) + offset
-            walls = self._walls.after(self._not_repeated(floor, start + before) - 1)
-            if walls and walls[0] - offset < table.ends[index]:
-                return walls[0] - offset
+            found = self._times.after(self._not_repeated(floor, start + before) - 1)
+            if found and found[0] - offset < table.ends[index]:
+                return found[0] - offset
             index += 1
         return None
 
@@ -225,12 +229,13 @@ class WallSlots:
         while index >= 0:
             start, offset = table.starts[index], table.offsets[index]
             before = table.offsets[index - 1] if index else offset
-            wall = self._walls.at_or_before(min(instant, table.ends[index] - 1) + offset)
-            if wall is not None and wall >= self._not_repeated(start + offset, start + before):
-                return wall - offset
+            wall_time = self._times.at_or_before(min(instant, table.ends[index] - 1) + offset)
+            first = self._not_repeated(start + offset, start + before)
+            if wall_time is not None and wall_time >= first:
+                return wall_time - offset
             if self._gap_after:
-                wall = self._walls.at_or_before(start + offset - 1)
-                if wall is not None and wall >= start + before:
+                wall_time = self._times.at_or_before(start + offset - 1)
+                if wall_time is not None and wall_time >= start + before:
                     return start
             index -= 1
         return None
@@ -243,25 +248,25 @@ class WallSlots:
             start, offset = table.starts[index], table.offsets[index]
             before = table.offsets[index - 1] if index else offset
             first = self._not_repeated(max(start, after + 1) + offset, start + before)
-            total += self._walls.count(first, min(until, table.ends[index] - 1) + offset)
+            total += self._times.count(first, min(until, table.ends[index] - 1) + offset)
             if self._gap_after and after < start and start + before < start + offset:
-                # All walls of the gap are one slot, which is also that of the wall at its end.
-                in_gap = self._walls.count(start + before, start + offset - 1)
-                at_end = self._walls.count(start + offset, start + offset)
+                # All wall times of the gap share one slot, which is also that of the gap's end.
+                in_gap = self._times.count(start + before, start + offset - 1)
+                at_end = self._times.count(start + offset, start + offset)
                 total += in_gap > 0 and not at_end
             index += 1
         return total
 
-    def odd_changes(self, after: int, until: int) -> Iterator[OddChange]:
-        """The changes of offset in (after, until] whose gap or fold holds one of the walls."""
+    def clock_changes(self, after: int, until: int) -> Iterator[ClockChange]:
+        """The changes of offset in (after, until] whose gap or fold contains a wall time."""
         table = self._zone.table(until)
         for index in range(bisect_right(table.starts, after), bisect_right(table.starts, until)):
             start = table.starts[index]
             old, new = start + table.offsets[index - 1], start + table.offsets[index]
-            walls = self._walls.after(min(old, new) - 1)
-            if walls and walls[0] < max(old, new):
-                yield OddChange(start, walls[0], is_gap=old < new)
+            found = self._times.after(min(old, new) - 1)
+            if found and found[0] < max(old, new):
+                yield ClockChange(start, found[0], is_gap=old < new)
 
-    def _not_repeated(self, wall: int, walls_until: int) -> int:
-        """The first wall from this one on that is not in its span for the second time."""
-        return wall if self._fold_twice else max(wall, walls_until)
+    def _not_repeated(self, wall_time: int, until: int) -> int:
+        """The first wall time from this one on that is not a repetition to be left out."""
+        return wall_time if self._fold_twice else max(wall_time, until)

@@ -1,7 +1,7 @@
-"""The zone files of the tzdata package (RFC 8536), and the rule at their end for later years.
+"""Parser of the tzdata package's zone files (TZif, RFC 8536) and of their rule for later years.
 
-`zoneinfo` reads the same files, but keeps the changes of offset to itself; they are what makes
-cron exact and fast, so they are read here.
+`zoneinfo` reads the same files but does not expose the changes of offset, which make cron exact and
+fast.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import struct
 from dataclasses import dataclass
 from datetime import date
 
-from quarterjack.errors import InvalidRecurrence
+from quarterjack.times.checks import invalid
 from quarterjack.times.instants import DAY, EPOCH_ORDINAL, HOUR, SECOND
 
 Change = tuple[int, int]
-"""An instant, and the offset from then on."""
+"""An instant, and the UTC offset from then on."""
 
 _HEADER = struct.Struct(">4s1c15x6l")
 _RULE = re.compile(
@@ -26,7 +26,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True)
 class ZoneFile:
-    """The offset at first, the listed changes, and the rule for the time after them."""
+    """The initial offset, the listed changes, and the rule for the time after them."""
 
     first_offset: int
     changes: list[Change]
@@ -35,23 +35,23 @@ class ZoneFile:
 
 @dataclass(frozen=True)
 class YearlyRule:
-    """Standard time, summer time, and the walls in each year at which they take turns."""
+    """The offsets of standard and summer time, and when summer time begins and ends."""
 
     standard: int
     summer: int
-    begin: YearlyWall
-    end: YearlyWall
+    begin: YearlyDate
+    end: YearlyDate
 
     def changes(self, year: int) -> list[Change]:
-        """The two of this year, in order."""
+        """The two changes of this year, in order."""
         begin = (self.begin.of(year) - self.standard, self.summer)
         end = (self.end.of(year) - self.summer, self.standard)
         return sorted([begin, end])
 
 
 @dataclass(frozen=True)
-class YearlyWall:
-    """A wall time on some weekday of a month in each year; week 5 is the last, 0 is Sunday."""
+class YearlyDate:
+    """A wall time on a weekday of a month, each year; week 5 is the last, weekday 0 Sunday."""
 
     month: int
     week: int
@@ -67,7 +67,7 @@ class YearlyWall:
 
 
 def read_zone_file(data: bytes) -> ZoneFile:
-    """The second, 64-bit half of the file; the first is there for programs of the last century."""
+    """Reads the second, 64-bit half of the file; the first is for 32-bit programs."""
     _, _, *old_counts = _HEADER.unpack_from(data)
     start = _HEADER.size + _block_size(old_counts, instant_size=4)
     _, _, *counts = _HEADER.unpack_from(data, start)
@@ -76,10 +76,8 @@ def read_zone_file(data: bytes) -> ZoneFile:
     kinds_start = start + change_count * 8
     offsets_start = kinds_start + change_count
     instants = struct.unpack_from(f">{change_count}q", data, start)
-    offsets = [
-        struct.unpack_from(">l", data, offsets_start + 6 * kind)[0] * SECOND
-        for kind in range(kind_count)
-    ]
+    kinds = data[offsets_start : offsets_start + 6 * kind_count]
+    offsets = [seconds * SECOND for seconds, _, _ in struct.iter_unpack(">lBB", kinds)]
     changes = [
         (instant * SECOND, offsets[kind])
         for instant, kind in zip(instants, data[kinds_start:offsets_start], strict=True)
@@ -89,26 +87,26 @@ def read_zone_file(data: bytes) -> ZoneFile:
 
 
 def read_rule(footer: str) -> YearlyRule | None:
-    """`EST5EDT,M3.2.0,M11.1.0`: POSIX counts offsets westward, and summer time is an hour.
+    """`EST5EDT,M3.2.0,M11.1.0`: offsets count westward, and summer time is an hour by default.
 
     The other two ways to name a day, `J60` and `59`, are in no zone since 2022; they are refused.
     """
     found = _RULE.fullmatch(footer)
     if found is None:
-        reason, remedy = "is no rule that this version knows", "upgrade quarterjack"
-        raise InvalidRecurrence.because("the zone data's rule", footer, reason, remedy)
+        reason, remedy = "is not supported by this version", "upgrade quarterjack"
+        raise invalid("zone data rule", footer, reason, remedy)
     if not found["begin"]:
         return None
     standard = -_time(found["standard"])
     summer = -_time(found["summer"]) if found["summer"] else standard + HOUR
-    return YearlyRule(standard, summer, _read_wall(found["begin"]), _read_wall(found["end"]))
+    return YearlyRule(standard, summer, _read_date(found["begin"]), _read_date(found["end"]))
 
 
-def _read_wall(text: str) -> YearlyWall:
+def _read_date(text: str) -> YearlyDate:
     """`M3.2.0/2` is the second Sunday of March at 02:00, which is also the default."""
     day, _, time = text[1:].partition("/")
     month, week, weekday = (int(part) for part in day.split("."))
-    return YearlyWall(month, week, weekday, _time(time or "2"))
+    return YearlyDate(month, week, weekday, _time(time or "2"))
 
 
 def _time(text: str) -> int:

@@ -1,5 +1,5 @@
-"""Zones: the spans between two changes of offset, from the tzdata package and never the host's
-own copy, so that every node computes the same instants."""
+"""Time zones as tables of UTC offsets, from the tzdata package and never the host's own copy, so
+that every node computes the same instants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import NamedTuple
 import tzdata
 
 from quarterjack.clock import host_timezone
-from quarterjack.errors import InvalidRecurrence, shown
+from quarterjack.errors import InvalidRecurrence, quote
+from quarterjack.times.checks import invalid
 from quarterjack.times.instants import DAY, EARLIEST, LATEST, to_datetime
 from quarterjack.times.tzif import Change, ZoneFile, read_zone_file
 
@@ -22,25 +23,25 @@ _LOOK_AHEAD_YEARS = 30
 
 
 Span = tuple[int, int, int]
-"""Instants from the first until before the second, in which wall time is the instant plus the
-third, the offset."""
+"""(start, end, offset): in [start, end) the wall time is the instant plus the offset."""
 
 
 class Table(NamedTuple):
-    """All spans before the horizon, as columns for bisect. What is *clear* of a span are the
-    instants whose wall belongs to no other instant and lies beside no gap."""
+    """All spans up to the horizon, as columns for bisect. The *unambiguous* part of a span are the
+    instants whose wall time no other instant has, and that is not shifted by a gap."""
 
     starts: list[int]
     ends: list[int]
     offsets: list[int]
-    clear: list[Span]
-    clear_walls: list[int]
+    unambiguous: list[Span]
+    unambiguous_starts: list[int]
+    """As wall times."""
     horizon_year: int
 
 
 class Zone:
-    """One history of offsets. The table grows with the years that are asked for; it is replaced
-    whole, so that other threads see the old one or the new one."""
+    """The offsets of one zone. The table grows with the years requested; it is replaced as a whole,
+    so that other threads see the old or the new one."""
 
     def __init__(self, file: ZoneFile) -> None:
         self._file = file
@@ -48,7 +49,7 @@ class Zone:
         self._table = self._build(max(last_listed, 2037) + _LOOK_AHEAD_YEARS)
 
     def table(self, instant: int) -> Table:
-        """The spans, at least until the second change after this instant."""
+        """A table that reaches at least to the second change after this instant."""
         table = self._table
         if instant >= table.starts[-1] and table.horizon_year < LAST_YEAR:
             year = to_datetime(min(instant, LATEST)).year
@@ -61,17 +62,17 @@ class Zone:
         table = self.table(instant)
         return table.offsets[max(bisect_right(table.starts, instant) - 1, 0)]
 
-    def clear_span(self, instant: int) -> Span | None:
-        """The clear part of its span, if the instant lies in that part."""
+    def unambiguous_span(self, instant: int) -> Span | None:
+        """The unambiguous part of its span, if the instant is in it."""
         table = self.table(instant)
-        span = table.clear[bisect_right(table.starts, instant) - 1]
+        span = table.unambiguous[bisect_right(table.starts, instant) - 1]
         return span if span[0] <= instant < span[1] else None
 
-    def clear_span_of_wall(self, wall: int) -> Span | None:
-        """The clear part of the span to which alone this wall belongs, if there is one."""
-        table = self.table(wall + DAY)
-        span = table.clear[bisect_right(table.clear_walls, wall) - 1]
-        return span if span[0] <= wall - span[2] < span[1] else None
+    def unambiguous_span_of_wall_time(self, wall_time: int) -> Span | None:
+        """The unambiguous part of the only span with this wall time, if the wall time is in it."""
+        table = self.table(wall_time + DAY)
+        span = table.unambiguous[bisect_right(table.unambiguous_starts, wall_time) - 1]
+        return span if span[0] <= wall_time - span[2] < span[1] else None
 
     def _build(self, horizon_year: int) -> Table:
         horizon_year = min(horizon_year, LAST_YEAR)
@@ -81,19 +82,18 @@ class Zone:
         offsets = [self._file.first_offset, *(offset for _, offset in changes)]
         before = [offsets[0], *offsets[:-1]]
         after = [*offsets[1:], offsets[-1]]
-        clear = [
+        columns = zip(starts, ends, offsets, before, after, strict=True)
+        unambiguous = [
             (start + max(earlier - offset, 0), end + min(later - offset, 0), offset)
-            for start, end, offset, earlier, later in zip(
-                starts, ends, offsets, before, after, strict=True
-            )
+            for start, end, offset, earlier, later in columns
         ]
-        clear_walls = [low + offset for low, _, offset in clear]
+        unambiguous_starts = [low + offset for low, _, offset in unambiguous]
         horizon_year = horizon_year if self._file.rule else LAST_YEAR
-        return Table(starts, ends, offsets, clear, clear_walls, horizon_year)
+        return Table(starts, ends, offsets, unambiguous, unambiguous_starts, horizon_year)
 
 
 def _real_changes(file: ZoneFile, horizon_year: int) -> list[Change]:
-    """Listed and by the rule; those that change only the zone's abbreviation are left out."""
+    """Listed and by the rule, without those that change only the zone's abbreviation."""
     changes = list(file.changes)
     if file.rule is not None:
         listed_until = changes[-1][0]
@@ -105,7 +105,7 @@ def _real_changes(file: ZoneFile, horizon_year: int) -> list[Change]:
 
 @lru_cache(maxsize=1024)
 def zone(name: str) -> Zone:
-    """The zone of an IANA name; names with the same history share it."""
+    """The zone of an IANA name. Names with equal data share one object."""
     if name not in zone_names():
         raise _unknown(name)
     return _zone_of((_DATA / "zoneinfo" / name).read_bytes())
@@ -117,7 +117,7 @@ def _zone_of(data: bytes) -> Zone:
 
 
 def zone_name(name: object) -> str:
-    """A name that `zone` knows: this one, or the host's for `local`."""
+    """A valid IANA name: this one, or the host's for `local`."""
     if name == "local":
         return _host_zone_name()
     if not isinstance(name, str) or name not in zone_names():
@@ -127,39 +127,37 @@ def zone_name(name: object) -> str:
 
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
-    """Every name that may be given."""
     return frozenset((_DATA / "zones").read_text().split())
 
 
 def zone_data_version() -> str:
-    """Which edition of the zone data is in use, such as `2026f`."""
+    """The version of the zone data in use, such as `2026f`."""
     return str(tzdata.IANA_VERSION)
 
 
 def _host_zone_name() -> str:
     name = host_timezone()
     if name not in zone_names():
-        reason = f"is {shown(name)} on this host, which is no IANA name"
-        remedy = "set TZ to one, or write one instead of local"
-        raise InvalidRecurrence.because("timezone", "local", reason, remedy)
+        reason = f"is {quote(name)} on this host, which is not an IANA name"
+        remedy = "set TZ to an IANA name, or use one instead of local"
+        raise invalid("timezone", "local", reason, remedy)
     return name
 
 
 def _unknown(name: object) -> InvalidRecurrence:
     near = _nearest(name) if isinstance(name, str) else None
-    remedy = 'name a place, such as "Europe/Berlin", or write "local"'
-    remedy = f'did you mean "{near}"?' if near else remedy
-    return InvalidRecurrence.because("timezone", name, "is unknown", remedy)
+    remedy = f'did you mean "{near}"?' if near else 'use a name such as "Europe/Berlin", or "local"'
+    return invalid("timezone", name, "is unknown", remedy)
 
 
 def _nearest(name: str) -> str | None:
-    """The known name that this one probably means. Nothing is guessed for abbreviations and
-    offsets: those that look alike are hours apart."""
+    """The most similar known name. None for abbreviations and offsets: similar ones are hours
+    apart."""
     from difflib import get_close_matches
 
     by_folded = {known.casefold(): known for known in sorted(zone_names())}
-    places = {merged: known for merged, known in by_folded.items() if known[:4] != "Etc/"}
-    by_city = {merged.rpartition("/")[2]: known for merged, known in places.items()}
+    places = [folded for folded in by_folded if not folded.startswith("etc/")]
+    by_city = {place.rpartition("/")[2]: by_folded[place] for place in places}
     wanted = name[:80].casefold().replace(" ", "_")
     for known in (by_folded, by_city):
         if wanted in known:

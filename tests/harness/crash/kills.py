@@ -1,7 +1,7 @@
-"""Real processes that are really killed, and a checker that believes only the ledger.
+"""Real processes that are killed, and a check of their history against a ledger.
 
-`make crash` goes through every place at which a process can die, for the first hits of each, once
-and again while it recovers, and then kills at random instants.
+The commands themselves write the ledger. `make crash` kills a process at the first hits of every
+failpoint, once and again while it recovers, and then at random instants.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ import apsw
 
 from quarterjack.times.instants import SECOND, read_instant
 
-PROGRAM = [sys.executable, "-m", "quarterjack.app"]
+PROGRAM = [sys.executable, "-m", "quarterjack"]
 LEDGER = Path(__file__).with_name("ledger.py")
 TICK = 0.02
 LOST_ATTEMPTS_MAX = 5
-"""Work whose workers die so often is given up; where they are killed at random, that happens."""
-PLACES = {
+"""After so many lost attempts a run is lost; random kills can cause that."""
+FAILPOINTS = {
     "plan.read": "S1",
     "plan.begun": "S2",
     "plan.inserted": "S3",
@@ -49,11 +49,11 @@ PLACES = {
     "settle.written": "S14",
     "settle_runs.committing": "S15",
     "settle_runs.committed": "S16",
-    "notices.told": "S16",
+    "notifications.delivered": "S16",
     "prune.written": "S17",
 }
-"""Where a process can die in the life of a run. S10 does not exist: no process id is stored, for
-the supervising process needs none."""
+"""By their step in the life of a run. S10 does not exist: no process id is stored, because the
+supervisor needs none."""
 
 
 class Line(NamedTuple):
@@ -67,16 +67,16 @@ class Line(NamedTuple):
 
 
 def wait_for(condition: Callable[[], Any], seconds: float, what: str) -> Any:
-    """Until it holds; a test never sleeps for longer than that."""
+    """Returns its first true value."""
     for _ in range(int(seconds / TICK)):
         if found := condition():
             return found
         time.sleep(TICK)
-    raise AssertionError(f"in vain, for {seconds} s: {what}")
+    raise AssertionError(f"timed out after {seconds} s: {what}")
 
 
-class House:
-    """A folder with a database, a declaration and a ledger; processes come and go."""
+class RealService:
+    """A folder with a database, a declaration and a ledger, and any number of processes on it."""
 
     def __init__(self, folder: Path, **schedules: dict[str, Any]) -> None:
         self.folder = folder
@@ -100,10 +100,11 @@ class House:
         self.declare(self.declared)
 
     def declare(self, schedules: dict[str, Any], **settings: Any) -> None:
-        said = {"lease": "1s", "grace": "3s", **settings, "schedules": schedules}
-        (self.folder / "quarterjack.yaml").write_text(json.dumps(said))  # YAML reads JSON
+        declaration = {"lease": "1s", "grace": "3s", **settings, "schedules": schedules}
+        (self.folder / "quarterjack.yaml").write_text(json.dumps(declaration))  # YAML reads JSON
 
     def work(self, seconds: float, code: int = 0) -> list[str]:
+        """A command that writes the ledger."""
         return [sys.executable, "-S", "-E", str(LEDGER), str(self.ledger), str(seconds), str(code)]
 
     def start(
@@ -112,18 +113,19 @@ class House:
         what: Sequence[str] = ("up",),
         program: Sequence[str] = PROGRAM,
     ) -> subprocess.Popen[bytes]:
-        surroundings = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **self.environment}
+        environment = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **self.environment}
         command = [*program, what[0], "quarterjack.yaml", "--port", "0", *what[1:]]
         with self.log_of(len(self.processes)).open("ab") as log:
-            process = subprocess.Popen(command, cwd=self.folder, env=surroundings, stderr=log)
+            process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=log)
         self.processes.append(process)
         return process
 
     def up(self, *what: str, **words: Any) -> subprocess.Popen[bytes]:
-        """One that is not to be killed by a failpoint, once it works."""
+        """Returns once it has started."""
         log = self.log_of(len(self.processes))
         process = self.start(what=what or ("up",), **words)
-        wait_for(lambda: " up " in log.read_text(), 20, "it is up")
+        wait_for(lambda: process.poll() or " up " in log.read_text(), 20, "it has started")
+        assert process.poll() is None, log.read_text()[-2000:]
         return process
 
     def stop(self, process: subprocess.Popen[bytes], seconds: float = 15) -> None:
@@ -132,54 +134,54 @@ class House:
         assert process.wait(seconds) == 0, self.log()[-2000:]
 
     def freeze(self, process: subprocess.Popen[bytes]) -> None:
-        """Stopped, but not in the middle of a transaction: that would stop everybody."""
+        """Suspended, but not within a transaction, which would block all other processes."""
 
         def is_frozen() -> bool:
             process.send_signal(signal.SIGSTOP)
-            stranger = apsw.Connection(str(self.database))
-            stranger.set_busy_timeout(300)  # the other process may be writing
+            connection = apsw.Connection(str(self.database))
+            connection.set_busy_timeout(300)  # the other process may be writing
             try:
-                stranger.execute("begin immediate")
-                stranger.execute("rollback")
+                connection.execute("begin immediate")
+                connection.execute("rollback")
             except apsw.BusyError:
                 process.send_signal(signal.SIGCONT)
                 return False
             finally:
-                stranger.close()
+                connection.close()
             return True
 
-        wait_for(is_frozen, 20, "stopped outside a transaction")
+        wait_for(is_frozen, 20, "suspended outside a transaction")
 
     def end(self) -> None:
-        """Whatever a failed test left behind."""
+        """Kills what a failed test has left running."""
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
                 process.wait(10)
 
     def log_of(self, number: int) -> Path:
-        """Each process has one of its own, by its number."""
         return self.folder / f"log{number:03}.txt"
 
     def log(self) -> str:
         return "".join(file.read_text() for file in sorted(self.folder.glob("log*.txt")))
 
-    def caller(self, path: str) -> tuple[int, Any, dict[str, str]]:
-        """The answer of the service: its code, what it says, its headers."""
+    def get(self, path: str) -> tuple[int, Any, dict[str, str]]:
+        """The status code, body and headers of the HTTP response."""
         line = [line for line in self.log().splitlines() if " up " in line][-1]
         try:
             url = f"http://{line.rpartition('at=')[2]}{path}"
-            with urllib.request.urlopen(url, timeout=5) as answer:
-                return answer.status, json.loads(answer.read()), dict(answer.headers)
+            with urllib.request.urlopen(url, timeout=5) as response:
+                return response.status, json.loads(response.read()), dict(response.headers)
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, json.loads(error.read()), dict(error.headers)
 
     def lines(self) -> list[Line]:
+        """Of the ledger."""
         if not self.ledger.exists():
             return []
-        said = [json.loads(line) for line in self.ledger.read_text().splitlines()]
-        return [Line(**{**each, "slot": read_instant(each["slot"], "slot")}) for each in said]
+        lines = [json.loads(line) for line in self.ledger.read_text().splitlines()]
+        return [Line(**{**each, "slot": read_instant(each["slot"], "slot")}) for each in lines]
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         if not self.database.exists():
@@ -197,7 +199,7 @@ class House:
         return int(found[0][0]) if found else 0
 
     def has_caught_up(self) -> bool:
-        """Nothing waits or runs that was due more than a moment ago, nor is held by the dead."""
+        """Whatever was due half a second ago has finished, and no dead worker holds a run."""
         holders = self.query("select worker from runs where state = 'running'")
         if not all(is_alive(int(worker.split("-")[-2])) for (worker,) in holders):
             return False
@@ -215,10 +217,11 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def judge(service: House) -> Counter[str]:
-    """No slot missed, doubled or early, one id for all attempts, and a history that tells the
-    truth; else an AssertionError says which. Slots are worked out here, by adding up."""
-    lines, judged = service.lines(), Counter[str]()
+def check_history(service: RealService) -> Counter[str]:
+    """Asserts that no slot was missed, doubled or early, that all attempts of a run have its id,
+    and that the stored history agrees with the ledger. Slots are computed here, by addition.
+    Returns how many runs of each schedule ended in each state."""
+    lines, counts = service.lines(), Counter[str]()
     starts: dict[tuple[str, int], list[Line]] = defaultdict(list)
     ends = {(line.run, line.attempt) for line in lines if line.what == "end"}
     for line in lines:
@@ -228,21 +231,21 @@ def judge(service: House) -> Counter[str]:
     statement = "select key, schedules.created_at, cursor, body from schedules"
     tables = "join specifications s on s.schedule_id = id"
     for key, created, cursor, body in service.query(f"{statement} {tables}"):
-        said = json.loads(body)
-        interval, execution = int(said["every"].removesuffix("s")) * SECOND, said.get("execution")
-        owed = range(created + interval, cursor + 1, interval)
+        fields = json.loads(body)
+        interval = int(fields["every"].removesuffix("s")) * SECOND
+        expected = range(created + interval, cursor + 1, interval)
         runs = {row[0]: row for row in service.query(_runs_of(key))}
-        assert sorted(runs) == list(owed), f"{key}: planned are not exactly the owed slots"
-        for slot in owed:
+        assert sorted(runs) == list(expected), f"{key}: the planned slots are not the expected ones"
+        for slot in expected:
             if runs[slot][2] in ("queued", "held") and slot > service.stopped_at - SECOND:
-                continue  # it came due when we were about to stop, and is for the next start
-            _judge_slot(key, runs[slot], starts.pop((key, slot), []), ends, execution)
-            judged[f"{key}: {runs[slot][2]}"] += 1
-    unasked = [key for key in starts if key[1] <= service.stopped_at - SECOND]
-    assert not unasked, f"nobody asked for these: {unasked[:3]}"
-    left = wait_for(lambda: not [n for n in lines if is_alive(n.pid)], 5, "the work is gone")
-    assert left
-    return judged
+                continue  # it came due during the shutdown, and is left to the next start
+            started = starts.pop((key, slot), [])
+            _check_slot(key, runs[slot], started, ends, fields.get("execution"))
+            counts[f"{key}: {runs[slot][2]}"] += 1
+    unplanned = [key for key in starts if key[1] <= service.stopped_at - SECOND]
+    assert not unplanned, f"started and not planned: {unplanned[:3]}"
+    wait_for(lambda: not [n for n in lines if is_alive(n.pid)], 5, "every command has ended")
+    return counts
 
 
 def _runs_of(key: str) -> str:
@@ -252,7 +255,7 @@ def _runs_of(key: str) -> str:
     )
 
 
-def _judge_slot(
+def _check_slot(
     key: str, row: tuple[Any, ...], starts: list[Line], ends: set[tuple[str, int]], execution: Any
 ) -> None:
     slot, run, state, attempts = row
@@ -265,38 +268,37 @@ def _judge_slot(
         assert len(starts) <= 1, f"more than once: {what}"
         assert state in ("succeeded", "lost"), f"unresolved: {what}"
     elif state == "lost":
-        assert attempts == LOST_ATTEMPTS_MAX, f"given up: {what}"
+        assert attempts == LOST_ATTEMPTS_MAX, f"lost too early: {what}"
     else:
         assert state in ("succeeded", "failed"), f"unresolved: {what}"
     if state == "succeeded":
         assert (run, attempts) in ends, f"a success that did not happen: {what}"
 
 
-def killed_at(service: House, crash_at: str, again: str = "") -> Counter[str]:
-    """Die there, start again (and die again), catch up, stop; what the ledger says of it."""
-    for place in filter(None, (crash_at, again)):
-        process = service.start(place)
+def killed_at(service: RealService, crash_at: str, again: str = "") -> Counter[str]:
+    """Kill it there, start it again (and kill it again), let it catch up, and stop it."""
+    for failpoint in filter(None, (crash_at, again)):
+        process = service.start(failpoint)
         assert process.wait(30) == -signal.SIGKILL, service.log()[-2000:]
     before = service.succeeded()
     process = service.up()
-    wait_for(lambda: service.succeeded() >= before + 2, 20, "it goes on")
+    wait_for(lambda: service.succeeded() >= before + 2, 20, "it continues")
     wait_for(service.has_caught_up, 20, "it catches up")
     service.stop(process)
-    return judge(service)
+    return check_history(service)
 
 
-def killed_at_random(service: House, kills: int, seed: int) -> Counter[str]:
-    """Die at random instants, and come back."""
-    chance = random.Random(seed)
+def killed_at_random(service: RealService, kills: int, seed: int) -> Counter[str]:
+    generator = random.Random(seed)
     for _ in range(kills):
         process = service.start()
-        time.sleep(chance.uniform(0.2, 2.5))
+        time.sleep(generator.uniform(0.2, 2.5))
         process.kill()
         process.wait(10)
     process = service.up()
     wait_for(service.has_caught_up, 60, "it catches up")
     service.stop(process)
-    return judge(service)
+    return check_history(service)
 
 
 def main() -> None:
@@ -306,20 +308,20 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     total: Counter[str] = Counter()
-    for place, step in PLACES.items():
+    for failpoint, step in FAILPOINTS.items():
         for hit in range(1, options.hits + 1):
-            for again in ("", place):
-                total += _tried(killed_at, f"{place}:{hit}", again)
-        print(f"{step:<5}{place:<26}{2 * options.hits} times, no slot missed, doubled or early")
+            for again in ("", failpoint):
+                total += _in_new_folder(killed_at, f"{failpoint}:{hit}", again)
+        print(f"{step:<5}{failpoint:<26}{2 * options.hits} times, no slot missed, doubled or early")
     rounds = 10
     for number in range(rounds):
-        total += _tried(killed_at_random, options.kills // rounds, options.seed + number)
-    print(f"killed at random {options.kills} times; slots judged in all: {dict(total)}")
+        total += _in_new_folder(killed_at_random, options.kills // rounds, options.seed + number)
+    print(f"killed at random {options.kills} times; slots checked in all: {dict(total)}")
 
 
-def _tried(campaign: Callable[..., Counter[str]], *values: Any) -> Counter[str]:
+def _in_new_folder(campaign: Callable[..., Counter[str]], *values: Any) -> Counter[str]:
     with tempfile.TemporaryDirectory() as name:
-        service = House(Path(name))
+        service = RealService(Path(name))
         try:
             return campaign(service, *values)
         finally:

@@ -1,5 +1,5 @@
-"""The work of the crash tests: it writes down when it starts and when it ends, safe on the disk
-before it goes on. A program of its own, so that the ledger does not depend on what it judges."""
+"""The command of the crash tests: appends its start and its end to the ledger, synced to the disk.
+It imports nothing of Quarterjack, so that the ledger does not depend on what it checks."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import time
 
 
 def note(file: str, what: str) -> None:
-    said = {
+    line = {
         "what": what,
         "run": os.environ["QUARTERJACK_RUN_ID"],
         "key": os.environ["QUARTERJACK_SCHEDULE"],
@@ -18,7 +18,7 @@ def note(file: str, what: str) -> None:
         "wall": time.time_ns() // 1000,
     }
     descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(descriptor, (json.dumps(said) + "\n").encode())
+    os.write(descriptor, (json.dumps(line) + "\n").encode())
     os.fsync(descriptor)
     os.close(descriptor)
 

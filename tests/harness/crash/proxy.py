@@ -1,5 +1,5 @@
-"""A proxy before PostgreSQL, in a thread of its own: what passes it may be delayed, swallowed, cut
-off, or cut off when COMMIT was sent and before its answer came."""
+"""A proxy in front of PostgreSQL, in its own thread. It can delay or discard traffic, close
+connections, and close them between a COMMIT and its answer."""
 
 from __future__ import annotations
 
@@ -10,42 +10,41 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
-"""As it is sent."""
+"""As clients send it."""
 
 
 class Proxy:
-    """Between any number of clients and one server; what it does may be set at any time."""
+    """Its attributes may be set at any time."""
 
     def __init__(self, port: int) -> None:
         self._server_port = port
         self.delay_seconds = 0.0
         self.is_refusing = False
-        """Nobody is let in, and whoever is in is thrown out."""
-        self.is_swallowing = False
-        """Connections stay, and nothing passes: half-open, as after a router forgot them."""
-        self.cuts_commits = 0
-        """So many more are cut off after they were sent."""
-        self.was_cut = 0
+        """New connections are refused, and open ones closed."""
+        self.is_discarding = False
+        """Connections stay open and nothing passes, as after a router has lost their state."""
+        self.commits_to_cut = 0
+        """How many more connections are closed after a COMMIT was sent."""
+        self.commits_cut = 0
         self.rewrites: dict[bytes, bytes] = {}
-        """What clients say, and what the server hears instead."""
+        """Bytes from clients, and what the server receives instead."""
         self._loop = asyncio.new_event_loop()
         self._open: set[asyncio.StreamWriter] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.port = int(self._call(self._listen()))
 
-    def throw_out(self) -> None:
-        """Every connection that there is."""
+    def close_connections(self) -> None:
         self._loop.call_soon_threadsafe(self._close_all)
 
     def refuse(self) -> None:
         self.is_refusing = True
-        self.throw_out()
+        self.close_connections()
 
     def heal(self) -> None:
-        self.is_refusing = self.is_swallowing = False
-        self.delay_seconds, self.cuts_commits = 0.0, 0
-        self.throw_out()  # what was swallowed does not come back
+        self.is_refusing = self.is_discarding = False
+        self.delay_seconds, self.commits_to_cut = 0.0, 0
+        self.close_connections()  # discarded traffic is not repeated
 
     def close(self) -> None:
         self.refuse()
@@ -76,14 +75,14 @@ class Proxy:
             writer.transport.abort()
             return
         try:
-            there, out = await asyncio.open_connection("127.0.0.1", self._server_port)
+            server, out = await asyncio.open_connection("127.0.0.1", self._server_port)
         except OSError:
             writer.transport.abort()
             return
         self._open |= {writer, out}
         passing = [
-            asyncio.create_task(self._pass(reader, out, self._heard)),
-            asyncio.create_task(self._pass(there, writer, lambda data: data)),
+            asyncio.create_task(self._pass(reader, out, self._rewrite)),
+            asyncio.create_task(self._pass(server, writer, lambda data: data)),
         ]
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait(passing, return_when=asyncio.FIRST_COMPLETED)
@@ -97,23 +96,23 @@ class Proxy:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        heard: Callable[[bytes], bytes],
+        rewrite: Callable[[bytes], bytes],
     ) -> None:
         with contextlib.suppress(OSError, asyncio.CancelledError):
-            while data := heard(await reader.read(65536)):
+            while data := rewrite(await reader.read(65536)):
                 if self.delay_seconds:
                     await asyncio.sleep(self.delay_seconds)
-                while self.is_swallowing:
+                while self.is_discarding:
                     await asyncio.sleep(0.05)
                 writer.write(data)
                 await writer.drain()
-                if heard == self._heard and self.cuts_commits and data.endswith(COMMIT):
-                    # The server has it, or will have it: it is not taken back with the connection.
-                    self.cuts_commits -= 1
-                    self.was_cut += 1
+                if rewrite == self._rewrite and self.commits_to_cut and data.endswith(COMMIT):
+                    # The server has received it, or will: closing does not take it back.
+                    self.commits_to_cut -= 1
+                    self.commits_cut += 1
                     return
 
-    def _heard(self, data: bytes) -> bytes:
-        for said, instead in self.rewrites.items():
-            data = data.replace(said, instead)
+    def _rewrite(self, data: bytes) -> bytes:
+        for sent, received in self.rewrites.items():
+            data = data.replace(sent, received)
         return data

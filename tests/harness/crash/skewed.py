@@ -1,13 +1,13 @@
-"""A node on a host whose clock is off: `python skewed.py SECONDS up FILE ...`."""
+"""A node on a host whose clock is wrong: `python skewed.py SECONDS up FILE ...`."""
 
 import sys
 
-from quarterjack.app import SystemRuntime
 from quarterjack.cli import commands
+from quarterjack.cli.runtime import Runtime
 from quarterjack.times.instants import SECOND
 
 
-class Skewed(SystemRuntime):
+class Skewed(Runtime):
     def __init__(self, ahead: int) -> None:
         self._ahead = ahead
 

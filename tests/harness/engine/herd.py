@@ -1,5 +1,5 @@
-"""A herd: so many schedules come due in the same second, and an urgent one a moment later. `make
-herd` drives a hundred thousand of them through a node, in a process whose memory is watched."""
+"""A herd: many schedules that are due in the same second, and an urgent one half a second later.
+`make herd` runs a hundred thousand of them through a node, and measures its memory."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from typing import NamedTuple
 
 import apsw
 
+from harness.engine.service import WORKER
 from harness.store.stores import new
 from quarterjack.clock import SystemClock
 from quarterjack.engine import planner
 from quarterjack.engine.node import Node, NodeConfig
-from quarterjack.engine.worker import WorkerConfig
 from quarterjack.rules import Limits, Schedule, create
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.types import NewSchedule
+from quarterjack.targets import KINDS
 from quarterjack.targets.task import TaskTarget, current_call
 from quarterjack.times.instants import HOUR, SECOND
 
-MOMENT = SECOND // 2
+URGENT_DELAY = SECOND // 2
 FIRST_OF_HERD = 1_000
-LOOK_SECONDS = 0.02
+SAMPLE_SECONDS = 0.02
 
 
-class Driven(NamedTuple):
+class Measured(NamedTuple):
     seconds: float
     urgent_seconds: float
-    """From its slot until its work began."""
+    """From its slot until its task started."""
     grown_mib: float
     statements: int
     batches: int
 
 
-class Work:
-    """A no-op, which knows when it was done often enough, and how late the urgent one began."""
+class Task:
+    """Does nothing. Notes when it was called `count` times, and how late the urgent call was."""
 
     def __init__(self, clock: SystemClock, count: int) -> None:
         self._clock = clock
@@ -59,15 +60,16 @@ class Work:
 
 
 async def add(path: Path, clock: SystemClock, count: int) -> None:
-    """One of the herd by the store's verb, and copies of it, for so many take a while to add."""
-    store = SqliteStore(open_database(path, now=clock.now(), create=True), path, clock)
+    """One schedule through the store, and copies of it in SQL, because adding so many is slow."""
+    store = SqliteStore(open_database(path, now=clock.now(), create=True), path, clock, KINDS)
 
     def decide(identity: int, each: NewSchedule, active: int) -> Schedule:
         key, specification = each.key, each.specification
         return create(identity, key, specification, clock.now(), active=active, limits=Limits())
 
     urgent = new("urgent", clock.now(), every="1h", priority=1)
-    await store.add_schedules([new("herd", clock.now(), every="1h"), urgent], decide, clock.now())
+    wanted = [new("herd", clock.now(), every="1h"), urgent]
+    await store.add_schedules(lambda _: (wanted, decide), clock.now())
     await store.close()
     database = apsw.Connection(str(path))
     columns = [row[1] for row in database.execute("pragma table_info(schedules)").fetchall()]
@@ -79,16 +81,15 @@ async def add(path: Path, clock: SystemClock, count: int) -> None:
             (count,),
         )
         database.execute(
-            "insert into specifications select id, 1, hash, body, said.created_at,"
+            "insert into specifications select id, 1, hash, body, one.created_at,"
             " service_preset from schedules"
-            f" join specifications as said on schedule_id = 1 where id > {FIRST_OF_HERD}"
+            f" join specifications as one on schedule_id = 1 where id > {FIRST_OF_HERD}"
         )
     database.close()
 
 
 def make_due(path: Path, now: int) -> None:
-    """The herd now, the urgent one a moment later."""
-    slot = f"{now} + (priority > 0) * {MOMENT}"
+    slot = f"{now} + (priority > 0) * {URGENT_DELAY}"
     database = apsw.Connection(str(path))
     database.execute(
         f"update schedules set next_slot = {slot}, wake_at = {slot}, cursor = {slot} - 1,"
@@ -101,40 +102,41 @@ def resident_mib() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
 
 
-async def drive(path: Path, count: int, seats: int) -> Driven:
+async def measure(path: Path, count: int, concurrency: int) -> Measured:
     clock = SystemClock()
     await add(path, clock, count)
-    store = SqliteStore(open_database(path, now=clock.now()), path, clock)
+    store = SqliteStore(open_database(path, now=clock.now()), path, clock, KINDS)
     make_due(path, clock.now())
-    work = Work(clock, count + 1)
+    task = Task(clock, count + 1)
+    config = NodeConfig(WORKER._replace(concurrency=concurrency), grace_seconds=10)
     node = Node(
         store,
-        {"task": TaskTarget({"work": work})},
+        {"task": TaskTarget({"work": task})},
         clock,
-        NodeConfig(WorkerConfig("w", count=seats)),
+        config,
     )
-    begun, before, most = time.perf_counter(), resident_mib(), 0.0
+    started_at, before, most = time.perf_counter(), resident_mib(), 0.0
     running = asyncio.create_task(node.run())
-    while not work.done.is_set():
-        await asyncio.sleep(LOOK_SECONDS)
+    while not task.done.is_set():
+        await asyncio.sleep(SAMPLE_SECONDS)
         most = max(most, resident_mib())
     node.stop()
     await running
-    seconds, batches = time.perf_counter() - begun, count / planner.BATCH
+    seconds, batches = time.perf_counter() - started_at, count / planner.BATCH
     await store.close()
-    return Driven(seconds, work.urgent_seconds, most - before, store.statements, int(batches))
+    return Measured(seconds, task.urgent_seconds, most - before, store.statements, int(batches))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100_000)
-    parser.add_argument("--seats", type=int, default=1000)
+    parser.add_argument("--concurrency", type=int, default=1000)
     options = parser.parse_args()
     logging.disable()
     with tempfile.TemporaryDirectory(dir=".") as folder:
         path = Path(folder) / "quarterjack.db"
-        driven = asyncio.run(drive(path, options.count, options.seats))
-    print(json.dumps(driven._asdict()))
+        measured = asyncio.run(measure(path, options.count, options.concurrency))
+    print(json.dumps(measured._asdict()))
 
 
 if __name__ == "__main__":

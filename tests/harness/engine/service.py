@@ -1,47 +1,49 @@
-"""The house with its lights on: the real store, planner, worker, renewer, rescuer and notifier,
-driven by their own wakes through a day that takes milliseconds. Only the clock is set by hand."""
+"""A service stepped under a clock set by hand: the real store and processes, driven by their own
+wakes through a day that takes milliseconds."""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from harness.rules.world import at
+from harness.rules.values import at
 from harness.store.server import server
-from harness.store.stored_world import SetClock, memory_store
-from harness.store.stores import new
+from harness.store.stored_world import ManualClock, memory_store
+from harness.store.stores import new, put_limits
 from quarterjack import rules
+from quarterjack.control import create_one
 from quarterjack.engine.clock_watch import ClockGuard
+from quarterjack.engine.leases import LeaseRenewer, LeaseRescuer
 from quarterjack.engine.loop import Hint, Process, wakes_by
 from quarterjack.engine.notifier import Notifier
 from quarterjack.engine.planner import Planner
 from quarterjack.engine.pruner import Pruner
 from quarterjack.engine.recorder import Recorder
-from quarterjack.engine.renewer import LeaseRenewer
-from quarterjack.engine.rescuer import LeaseRescuer
 from quarterjack.engine.worker import Worker, WorkerConfig
 from quarterjack.rules import Limits, Retention, Run, Schedule, SlotsNotRun
-from quarterjack.store.postgres.connection import Address, address_of
+from quarterjack.store.address import Address, address_of
 from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.store.rows import run_of, schedule_of, slots_not_run_of
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import Caller, NodeInfo
+from quarterjack.targets import KINDS
 from quarterjack.targets.call import Call
 from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.times.instants import SECOND
 from quarterjack.times.zones import zone_data_version
 
 T = TypeVar("T")
+WORKER = WorkerConfig("w1", ("default",), concurrency=16, lease=10 * SECOND)
 
 
-class SetPostgres(PostgresStore):
-    """One whose clock is set by hand."""
-
+class PostgresWithManualClock(PostgresStore):
     def now(self) -> int:
         return int(self._clock.now())
 
@@ -54,56 +56,56 @@ def _new_address() -> Address:
 
 
 class Failed(Exception):
-    """The work says no."""
+    """Raised by tasks."""
 
 
-class House:
-    """Schedules that are really planned, run and settled."""
-
+class SteppedService:
     def __init__(
         self,
         now: str = "08:00",
         *,
         limits: Limits = Limits(),  # noqa: B008
-        seats: int = 16,
+        concurrency: int = WORKER.concurrency,
         workers: Iterable[str] = ("w1",),
         folder: Path | None = None,
         on: str = "SQLite",
     ) -> None:
-        """With a folder, each worker is a node of its own, and all are on one database in it, or on
-        one of PostgreSQL."""
+        """With a folder, each worker is a node with its own connection to one shared database."""
         self.loop = asyncio.new_event_loop()
-        self.clock = SetClock(at(now))
+        self.clock = ManualClock(at(now))
         self.folder = folder
         self.address = _new_address() if on == "PostgreSQL" else None
         self.stores: list[Store] = []
         self.store: Any = self.run(self._opened())
         self.limits = limits
-        self.seats = seats
+        self.run(put_limits(self.store, limits))
+        self.config = WORKER._replace(concurrency=concurrency)
         self.calls: list[tuple[int, Call]] = []
-        """What was really called, and when."""
+        """When the task was called, and for which attempt."""
         self.work: Callable[[Call], Any] = lambda call: None
         self._sleepers: list[tuple[int, int, asyncio.Future[None]]] = []
         self.processes: dict[str, Process] = {}
         self.wakes: dict[str, int | None] = {}
         self.hinted: set[str] = set()
         self.workers: dict[str, Worker] = {}
-        self._lives = 0
+        self._starts = 0
         self._alive: set[str] = set()
         self.planned_by: list[str] = []
-        """Which nodes have made something ready, in turn."""
+        """The nodes that planned something, in order."""
         self.run(self._start(list(workers)))
 
     async def _opened(self) -> Store:
         store: Store
         if self.address is not None:
-            store = await SetPostgres(self.address, self.clock, "house").open(create=True)
+            store = await PostgresWithManualClock(self.address, self.clock, "test", KINDS).open(
+                create=True
+            )
         elif self.folder is None:
             store = memory_store(self.clock)
         else:
             path = self.folder / "quarterjack.db"
             connection = open_database(path, now=self.clock.now(), create=True)
-            store = SqliteStore(connection, path, self.clock, inline=True)
+            store = SqliteStore(connection, path, self.clock, KINDS, inline=True)
         self.stores.append(store)
         return store
 
@@ -125,64 +127,63 @@ class House:
             store = self.store if shares else await self._opened()
             await self._register(name, store)
             self._start_worker(name, store)
-        self.add_process("notifier", Notifier(self.store))
-        self.add_process("pruner", Pruner(self.store, Retention()))
+        self.add_process(Notifier(self.store))
+        self.add_process(Pruner(self.store, Retention()))
 
     async def _register(self, name: str, store: Store) -> None:
-        """As each process does when it starts; whoever registered before a restart is dead."""
-        self._lives += 1
-        now, life = self.clock.instant, f"{name}, life {self._lives}"
+        """As each node does when it starts; those from before a restart are dead."""
+        self._starts += 1
+        now, started = self.clock.instant, f"{name}, start {self._starts}"
         store.is_alive = lambda node: node.name in self._alive  # type: ignore[method-assign]
         await store.register(
-            NodeInfo(life, "here", self._lives, True, True, "0", "", "", "", now, now)
+            NodeInfo(started, "here", self._starts, True, True, "0", "", "", "", now, now)
         )
-        self._alive.add(life)
+        self._alive.add(started)
 
     def _start_worker(self, name: str, store: Store) -> None:
-        """With a planner and a rescuer, if it is the first on its store."""
-        seats = WorkerConfig(name, count=self.seats)
+        """With a planner and a lease rescuer, if it is the first on its store."""
+        config = self.config._replace(worker=name)
         targets = {"task": TaskTarget({"work": self._work})}
-        worker = Worker(store, targets, self.clock, seats, self.hinting(name))
+        worker = Worker(store, targets, self.clock, config, self.hint_own(name))
         if not self.workers or store is not self.store:
-            zones = zone_data_version()
-            trust = ClockGuard(self.clock)
-            planner = Planner(store, self.limits, self.noting(name), self.ask_leases, zones, trust)
-            self.add_process(f"planner {name}", planner)
-            self.add_process(f"rescuer {name}", LeaseRescuer(store, worker, seats, self.hint))
+            zones, guard = zone_data_version(), ClockGuard(self.clock)
+            hint, check = self.hint_and_note(name), self.check_leases
+            self.add_process(Planner(store, self.limits, hint, check, zones, guard), name)
+            self.add_process(LeaseRescuer(store, worker, config, self.hint), name)
         self.workers[name] = worker
-        self.add_process(f"worker {name}", worker)
-        self.add_process(f"renewer {name}", LeaseRenewer(store, worker, seats))
-        self.add_process(f"recorder {name}", Recorder(store, worker))
+        for process in (worker, LeaseRenewer(store, worker, config), Recorder(store, worker)):
+            self.add_process(process, name)
 
-    def add_process(self, name: str, process: Process) -> None:
+    def add_process(self, process: Process, worker: str = "") -> None:
+        name = f"{process.name} {worker}".strip()
         self.processes[name] = process
         self.hinted.add(name)
 
     def hint(self, name: str, by: int | None = None) -> None:
-        """Who wakes by then anyway sleeps on."""
-        for each in self.processes:
-            if name in (each, each.split()[0]) and not wakes_by(self.wakes.get(each), by):
+        """All processes of this name, or the one of a worker."""
+        for each, process in self.processes.items():
+            if name in (each, process.name) and not wakes_by(self.wakes.get(each), by):
                 self.hinted.add(each)
 
-    def hinting(self, worker: str) -> Hint:
+    def hint_own(self, worker: str) -> Hint:
         def hint(name: str, by: int | None = None) -> None:
             own = f"{name} {worker}"
             self.hint(own if own in self.processes else name, by)
 
         return hint
 
-    def noting(self, planner: str) -> Hint:
+    def hint_and_note(self, planner: str) -> Hint:
         def hint(name: str, by: int | None = None) -> None:
             self.planned_by += [planner] if name == "worker" else []
             self.hint(name, by)
 
         return hint
 
-    def ask_leases(self) -> None:
+    def check_leases(self) -> None:
         for process in self.processes.values():
             if isinstance(process, LeaseRenewer):
-                process.asks_at_once = True
-        self.hint("renewer")
+                process.check_requested = True
+        self.hint(LeaseRenewer.name)
 
     async def _work(self) -> Any:
         call = current_call.get()
@@ -191,31 +192,28 @@ class House:
         return await answer if asyncio.iscoroutine(answer) else answer
 
     async def sleep(self, span: int) -> None:
-        """Work that lasts so long, by the clock of this house."""
+        """A task that lasts so long, by the clock of this service."""
         woken: asyncio.Future[None] = self.loop.create_future()
         number = len(self._sleepers) + len(self.calls)
         heapq.heappush(self._sleepers, (self.clock.instant + span, number, woken))
         await woken
 
-    # What people do.
-
     def add(self, key: str = "nightly", **fields: Any) -> int:
         now = self.clock.instant
         (made,) = self.run(
             self.store.add_schedules(
-                [new(key, now, **fields)],
-                lambda identity, each, active: rules.create(
-                    identity, key, each.specification, now, active=active, limits=self.limits
-                ),
+                lambda settings: ([new(key, now, **fields)], partial(create_one, settings, now)),
                 now,
-                Caller("ada", "test", "create", limits=self.limits),
+                Caller("ada", "test", "create"),
             )
         )
         self.hint("planner")
         return int(made.id)
 
-    def ask(self, identity: int, operation: Callable[..., Any], *values: Any, **words: Any) -> Any:
-        """`ask(1, rules.pause, by="ada")`"""
+    def change(
+        self, identity: int, operation: Callable[..., Any], *values: Any, **words: Any
+    ) -> Any:
+        """`change(1, rules.pause, by="ada")`"""
 
         def decide(facts: Any, now: int) -> Any:
             if operation is rules.edit:
@@ -224,33 +222,41 @@ class House:
                 return operation(facts, *values, now)
             return operation(facts, now, *values, **words)
 
-        caller = Caller("ada", "test", "ask", limits=self.limits)
+        caller = Caller("ada", "test", "change")
         plans = self.run(self.store.change_schedule(identity, decide, self.clock.instant, caller))
         self.hint("planner")
         self.hint("worker")
-        self.ask_leases()
+        self.check_leases()
         return plans
 
-    # What time does.
+    def run_until(self, until: str | int) -> None:
+        self.run(self._run_until(at(until) if isinstance(until, str) else until))
 
-    def go(self, until: str | int) -> None:
-        """Live until then."""
-        self.run(self._go(at(until) if isinstance(until, str) else until))
-
-    def sleep_until(self, until: str) -> None:
-        """Nobody is awake until then, as if the power were off."""
+    def suspend_until(self, until: str) -> None:
+        """No process steps until then."""
         self.clock.instant = at(until)
 
     def restart(self, *names: str) -> None:
-        """Every process is gone without a word, and starts anew on what is stored."""
+        """As after a crash: new processes start on the same database."""
         self._alive.clear()
         self.workers.clear()
         self.wakes.clear()
         self.hinted.clear()
         self.run(self._start(list(names) or ["w2"]))
 
-    async def _go(self, until: int) -> None:
-        await self._quiet()
+    def restart_after_outage(self, until: str) -> None:
+        """No node is alive until then; afterwards there are two."""
+        self.suspend_until(until)
+        self.restart("w3", "w4")
+        self.planned_by.clear()
+        self.run_until(until)
+
+    def seconds_since(self, start: str) -> list[int]:
+        """Of each call."""
+        return [(when - at(start)) // SECOND for when, _ in self.calls]
+
+    async def _run_until(self, until: int) -> None:
+        await self._step_all()
         for _ in range(100_000):
             wakes = [wake for wake in self.wakes.values() if wake is not None]
             wakes += [wake for wake, *_ in self._sleepers]
@@ -260,12 +266,12 @@ class House:
             if following > until:
                 break
             self.clock.instant = following
-            await self._quiet()
+            await self._step_all()
         self.clock.instant = until
-        await self._quiet()
+        await self._step_all()
 
-    async def _quiet(self) -> None:
-        """All that is due or hinted at is stepped, until nothing is."""
+    async def _step_all(self) -> None:
+        """Steps what is due or hinted at, until nothing is."""
         now = self.clock.instant
         for _ in range(10_000):
             while self._sleepers and self._sleepers[0][0] <= now:
@@ -281,22 +287,20 @@ class House:
             for name in ready:
                 self.hinted.discard(name)
                 self.wakes[name] = await self.processes[name].step(now)
-        raise AssertionError("the house comes to rest")
-
-    # What is seen.
+        raise AssertionError("the processes hint at each other without end")
 
     def table(self, name: str) -> list[Any]:
-        return self.meddle(f"select * from {name} order by 1, 2")
+        return self.execute(f"select * from {name} order by 1, 2")
 
-    def meddle(self, statement: str) -> list[Any]:
-        """As somebody with a database browser would."""
+    def execute(self, statement: str) -> list[Any]:
+        """On the database itself, past the store."""
         if self.address is None:
-            return list(self.store._walker._connection.execute(statement).fetchall())
-        return self.run(self._asked(statement))
+            return list(self.store._executor._connection.execute(statement).fetchall())
+        return self.run(self._execute(statement))
 
-    async def _asked(self, statement: str) -> list[Any]:
+    async def _execute(self, statement: str) -> list[Any]:
         assert self.address is not None
-        connection = await self.store._main.link.connection()
+        connection = await self.store._executor.connection.get()
         await connection.execute(f"set search_path = {self.address.schema}")
         return [tuple(row) for row in await connection.fetch(statement)]
 
@@ -311,11 +315,13 @@ class House:
 
     def schedule(self, identity: int = 1) -> Schedule:
         (row,) = [row for row in self.table("schedules") if row[0] == identity]
-        known = self.run(self.store._do(self.store._known.read, {(row[0], row[5]): row[1]}))
+        known = self.run(
+            self.store._transact(self.store._specifications.read, {(row[0], row[5]): row[1]})
+        )
         return schedule_of(row, known[row[0], row[5]])
 
     def not_run(self, identity: int = 1) -> list[tuple[int, str]]:
-        """(how many, why) of the slots that did not run."""
+        """The count and reason of the slots that did not run."""
         rows: list[SlotsNotRun] = [
             slots_not_run_of(list(row[1:]))
             for row in self.table("slots_not_run")

@@ -1,16 +1,16 @@
-"""Timelines: what the rules decide, drawn. The documents show them, and the suite draws them anew.
+"""Draws what the rules decide as timelines. The tests compare them with those in the documentation.
 
 A timeline begins with lines `field: value`. Most are fields of a schedule; these are directives:
 
     until   when the drawing ends             work    how long each attempt takes (2m)
-    asleep  when nobody plans or works        fails   how many attempts fail before one succeeds
-    do      what people do, at which minute   count   how many such schedules there are
+    down    when nothing plans or works       fails   how many attempts fail before one succeeds
+    do      operations, and their minute      count   the number of such schedules
     limits  service limits
 
-The drawing has one column for each minute from 08:00 on. A run waits (.), is held (:), runs (#); a
-failed attempt ends with x. Slots passed over are told by a letter below them.
+The drawing has one column for each minute from 08:00 on. A run is queued (.), held (:) or running
+(#); a failed attempt ends with x. Slots that did not run are marked by a letter below the runs.
 
-`PYTHONPATH=tests python -m harness.rules.timeline docs/policies.md` draws all of a page anew.
+`PYTHONPATH=tests python -m harness.rules.timeline docs/policies.md` draws a whole page again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.rules.world import World, at
+from harness.rules.in_memory_service import InMemoryService
+from harness.rules.values import at
 from quarterjack.rules import Limits, Reason, Run, State
 from quarterjack.rules.policies.anchors import slots_of
 from quarterjack.times import slots_between
@@ -32,45 +33,45 @@ from quarterjack.times.instants import MINUTE
 
 START = at("08:00")
 MARKS = {State.HELD: ":", State.QUEUED: ".", State.RUNNING: "#"}
-NAME = 10
+NAME_WIDTH = 12
 
 
 @dataclass
-class Story:
+class Scenario:
     """What happens in a timeline."""
 
     fields: dict[str, Any]
     until: int = START + 50 * MINUTE
     work: int = 2 * MINUTE
-    asleep: list[tuple[int, int]] = field(default_factory=list)
+    down: list[tuple[int, int]] = field(default_factory=list)
     fails: int = 0
     do: dict[int, str] = field(default_factory=dict)
     count: int = 1
     limits: Limits = field(default_factory=Limits)
 
 
-def read(lines: list[str]) -> Story:
-    story = Story({})
+def read(lines: list[str]) -> Scenario:
+    scenario = Scenario({})
     for line in lines:
         name, _, text = line.partition(":")
         text = text.strip()
         if name == "until":
-            story.until = at(text)
+            scenario.until = at(text)
         elif name == "work":
-            story.work = read_duration(text, "work")
-        elif name == "asleep":
+            scenario.work = read_duration(text, "work")
+        elif name == "down":
             spans = [span.split("-") for span in text.split(", ")]
-            story.asleep = [(at(begin), at(end)) for begin, end in spans]
+            scenario.down = [(at(begin), at(end)) for begin, end in spans]
         elif name == "do":
-            deeds = [deed.split(" ", 1) for deed in text.split(", ")]
-            story.do = {at(when): what for when, what in deeds}
+            operations = [operation.split(" ", 1) for operation in text.split(", ")]
+            scenario.do = {at(when): what for when, what in operations}
         elif name in ("fails", "count"):
-            setattr(story, name, int(text))
+            setattr(scenario, name, int(text))
         elif name == "limits":
-            story.limits = Limits(**literal_eval(text))
+            scenario.limits = Limits(**literal_eval(text))
         else:
-            story.fields[name] = _value(text)
-    return story
+            scenario.fields[name] = _value(text)
+    return scenario
 
 
 def _value(text: str) -> Any:
@@ -86,113 +87,119 @@ def _value(text: str) -> Any:
 
 
 class Drawing:
-    """The world of a story, minute by minute, and what was seen of it."""
+    """Runs the service of a scenario minute by minute, and records the states of its runs."""
 
-    def __init__(self, story: Story) -> None:
-        self.story = story
-        self.world = World(limits=story.limits)
-        for number in range(story.count):
-            self.world.add(key=f"s{number + 1}", **story.fields)
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.service = InMemoryService(limits=scenario.limits)
+        for number in range(scenario.count):
+            self.service.add(key=f"s{number + 1}", **scenario.fields)
         self.marks: dict[str, dict[int, str]] = {}
         self.failures: dict[int, int] = {}
-        self.awake: list[bool] = []
+        self.alive: list[bool] = []
 
-    def live(self) -> None:
+    def run(self) -> None:
         minute = START
-        last_look = START
-        while minute <= self.story.until:
-            self.world.go(minute)
-            awake = not any(begin <= minute < end for begin, end in self.story.asleep)
-            if awake:
-                if minute - last_look > MINUTE:
-                    self.world.start_planner(last_look)
-                last_look = minute
-                self._minute()
-            self._look(minute)
-            self.awake.append(awake)
+        last_step_at = START
+        while minute <= self.scenario.until:
+            self.service.advance_to(minute)
+            alive = not any(begin <= minute < end for begin, end in self.scenario.down)
+            if alive:
+                if minute - last_step_at > MINUTE:
+                    self.service.start_planner(last_step_at)
+                last_step_at = minute
+                self._run_minute()
+            self._mark(minute)
+            self.alive.append(alive)
             minute += MINUTE
 
-    def _minute(self) -> None:
-        """What is over ends, people act, what is due is planned, what is ready starts."""
-        world = self.world
-        for run in list(world.runs.values()):
+    def _run_minute(self) -> None:
+        """Ends finished attempts, runs operations, plans due schedules and claims ready runs."""
+        service = self.service
+        for run in list(service.runs.values()):
             if run.state is not State.RUNNING:
                 continue
             if run.cancel is not None:
-                world.end(run.id, "cancelled")
-            elif world.now - (run.started_at or 0) >= self.story.work:
+                service.finish(run.id, "cancelled")
+            elif service.now - (run.started_at or 0) >= self.scenario.work:
                 self._end(run)
-        deed = self.story.do.get(world.now)
-        if deed is not None:
-            for identity in list(world.schedules):
-                self._do(deed, identity)
-        world.step()
-        world.claim()
+        operation = self.scenario.do.get(service.now)
+        if operation is not None:
+            for identity in list(service.schedules):
+                self._operate(operation, identity)
+        service.plan_due()
+        service.claim()
 
-    def _do(self, deed: str, identity: int) -> None:
-        world = self.world
-        verb, _, rest = deed.partition(" ")
+    def _operate(self, operation: str, identity: int) -> None:
+        service = self.service
+        verb, _, rest = operation.partition(" ")
         name, _, value = rest.partition(" ")
-        deeds: dict[str, Callable[[], object]] = {
-            "pause": lambda: world.pause(identity),
-            "resume": lambda: world.resume(identity),
-            "run": lambda: world.run_now(identity),
-            "backfill": lambda: world.backfill(identity, *rest.split("-")),
-            "edit": lambda: world.edit(identity, **(self.story.fields | {name: _value(value)})),
-            "lose": lambda: world.end(world.open(identity)[0].id, "lost"),
+        operations: dict[str, Callable[[], object]] = {
+            "pause": lambda: service.pause(identity),
+            "resume": lambda: service.resume(identity),
+            "run": lambda: service.run_now(identity),
+            "backfill": lambda: service.backfill(identity, *rest.split("-")),
+            "edit": lambda: service.edit(
+                identity, **(self.scenario.fields | {name: _value(value)})
+            ),
+            "lose": lambda: service.finish(service.open_runs(identity)[0].id, "lost"),
         }
-        deeds[verb]()
+        operations[verb]()
 
     def _end(self, run: Run) -> None:
         failed = self.failures.get(run.schedule_id, 0)
-        if failed < self.story.fails:
+        if failed < self.scenario.fails:
             self.failures[run.schedule_id] = failed + 1
-            self.marks[run.id][self.world.now - MINUTE] = "x"
-            self.world.end(run.id, "failed", error="boom")
+            self.marks[run.id][self.service.now - MINUTE] = "x"
+            self.service.finish(run.id, "failed", error="boom")
         else:
-            self.world.end(run.id, "succeeded")
+            self.service.finish(run.id, "succeeded")
 
-    def _look(self, minute: int) -> None:
-        for run in self.world.runs.values():
+    def _mark(self, minute: int) -> None:
+        for run in self.service.runs.values():
             marks = self.marks.setdefault(run.id, {})
             if run.state in MARKS:
                 marks[minute] = MARKS[run.state]
 
     def lines(self) -> list[str]:
-        self.live()
-        minutes = range(START, self.story.until + 1, MINUTE)
-        rows = dict(sorted(self.world.not_run.items()))
+        self.run()
+        minutes = range(START, self.scenario.until + 1, MINUTE)
+        rows = dict(sorted(self.service.not_run.items()))
         letters = _letters([row.reason for row in rows.values()])
         not_run: dict[int, dict[int, str]] = {}
         for (owner, first), row in rows.items():
-            slots = _slots(self.world, owner, first, row.last)
+            slots = _slots(self.service, owner, first, row.last)
             not_run.setdefault(owner, {}).update(dict.fromkeys(slots, letters[row.reason]))
         ruler = "".join(
             f"{(m // MINUTE) % 1440 // 60:02}:{(m // MINUTE) % 60:02}".ljust(10)
             for m in minutes
             if (m - START) % (10 * MINUTE) == 0
         )
-        told = [f"{'':{NAME}}{ruler}"]
-        if self.story.asleep:
-            told.append(f"{'engine':{NAME}}" + "".join("=" if up else " " for up in self.awake))
-        owners = sorted(self.world.schedules | self.world.deleted)
+        lines = [f"{'':{NAME_WIDTH}}{ruler}"]
+        if self.scenario.down:
+            lines.append(
+                f"{'service':{NAME_WIDTH}}" + "".join("=" if up else " " for up in self.alive)
+            )
+        owners = sorted(self.service.schedules | self.service.deleted)
         for owner in owners:
             prefix = f"s{owner} " if len(owners) > 1 else ""
-            for run in [r for r in self.world.runs.values() if r.schedule_id == owner]:
-                told.append(_row(f"{prefix}run {run.number}", minutes, self.marks[run.id], run))
+            for run in [r for r in self.service.runs.values() if r.schedule_id == owner]:
+                lines.append(_row(f"{prefix}run {run.number}", minutes, self.marks[run.id], run))
             if owner in not_run:
-                told.append(_row(f"{prefix}passed", minutes, not_run[owner], None))
-        told += [f"{'':{NAME}}{letter} = {reason}" for reason, letter in _meanings(rows, letters)]
-        schedule = (self.world.schedules | self.world.deleted)[owners[0]]
+                lines.append(_row(f"{prefix}not run", minutes, not_run[owner], None))
+        lines += [
+            f"{'':{NAME_WIDTH}}{letter} = {reason}" for reason, letter in _legend(rows, letters)
+        ]
+        schedule = (self.service.schedules | self.service.deleted)[owners[0]]
         if schedule.status != "active" and len(owners) == 1:
             why = f": {schedule.status_reason}" if schedule.status_reason else ""
-            gone = " (deleted)" if owners[0] in self.world.deleted else ""
-            told.append(f"{'':{NAME}}the schedule is {schedule.status}{why}{gone}")
-        return [line.rstrip() for line in told]
+            gone = " (deleted)" if owners[0] in self.service.deleted else ""
+            lines.append(f"{'':{NAME_WIDTH}}the schedule is {schedule.status}{why}{gone}")
+        return [line.rstrip() for line in lines]
 
 
-def _slots(world: World, owner: int, first: int, last: int) -> list[int]:
-    schedule = (world.schedules | world.deleted)[owner]
+def _slots(service: InMemoryService, owner: int, first: int, last: int) -> list[int]:
+    schedule = (service.schedules | service.deleted)[owner]
     if schedule.specification.completion:
         return [first]
     return list(slots_between(slots_of(schedule), first - 1, last))
@@ -200,14 +207,14 @@ def _slots(world: World, owner: int, first: int, last: int) -> list[int]:
 
 def _row(name: str, minutes: range, marks: dict[int, str], run: Run | None) -> str:
     drawn = "".join(marks.get(minute, " ") for minute in minutes)
-    told = ""
+    state = ""
     if run is not None:
-        told = f"  {run.state}: {run.reason}" if run.reason else f"  {run.state}"
-    return f"{name:{NAME}}{drawn}{told}"
+        state = f"  {run.state}: {run.reason}" if run.reason else f"  {run.state}"
+    return f"{name:{NAME_WIDTH}}{drawn}{state}"
 
 
 def _letters(reasons: list[Reason]) -> dict[Reason, str]:
-    """A letter for each: its first, or another if that is taken."""
+    """A letter for each reason: its first one that is not used yet."""
     letters: dict[Reason, str] = {}
     for reason in reasons:
         if reason not in letters:
@@ -216,7 +223,7 @@ def _letters(reasons: list[Reason]) -> dict[Reason, str]:
     return letters
 
 
-def _meanings(rows: dict[Any, Any], letters: dict[Reason, str]) -> list[tuple[str, str]]:
+def _legend(rows: dict[Any, Any], letters: dict[Reason, str]) -> list[tuple[str, str]]:
     states = {row.reason: row.state for row in rows.values()}
     return [(f"{states[reason]}: {reason}", letter) for reason, letter in letters.items()]
 
@@ -227,12 +234,12 @@ def drawn(text: str) -> str:
     return "\n".join([*head, "", *Drawing(read(head)).lines()])
 
 
-def redraw(file: Path) -> None:
-    """Draw every timeline of a document anew."""
+def redraw_page(file: Path) -> None:
+    """Draws every timeline of a document again."""
     blocks = re.compile(r"(```timeline\n)(.*?)(\n```)", re.DOTALL)
     text = blocks.sub(lambda found: found[1] + drawn(found[2]) + found[3], file.read_text())
     file.write_text(text)
 
 
 if __name__ == "__main__":
-    redraw(Path(sys.argv[1]))
+    redraw_page(Path(sys.argv[1]))

@@ -1,5 +1,5 @@
-"""The same world on both stores: SQLite in memory, and PostgreSQL. Both are judged; and what
-happened in it, every change of every row, and all rows in the end are the same."""
+"""The same simulation on SQLite in memory and on PostgreSQL: both are checked, and their logs,
+every change of every row and all rows at the end must be equal."""
 
 from __future__ import annotations
 
@@ -12,113 +12,118 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from harness.sim.campaign import WEEK, Lived, lived
-from harness.sim.journal import Lives
+from harness.sim.campaign import WEEK, CheckedSimulation, simulate
+from harness.sim.journal import RowChanges
 from harness.sim.postgres import PostgresDatabase
 from harness.store.server import Server
 from quarterjack.sim.profile import draw_profile
 from quarterjack.sim.record import Record
-from quarterjack.sim.world import World
+from quarterjack.sim.simulation import Simulation
 from quarterjack.store.statements import Row
 
 FAST = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "2GB"}
-"""Nothing of these worlds has to outlive its server."""
-SHOWN = 500
-"""Characters of a row: output may be long."""
+"""The server is thrown away afterwards."""
+ROW_CHARACTERS_MAX = 500
 
 
-class Twins(NamedTuple):
-    """What one seed came to on both."""
-
+class Comparison(NamedTuple):
     seed: int
     hashes: tuple[str, str]
-    verbs: int
-    firings: int
+    calls: int
+    runs: int
     rows: int
     differences: list[str]
     """The first of each kind."""
     seconds: float
 
 
-def compared(seed: int, url: str, days: float = WEEK) -> Twins:
-    """Live one world twice. A disk that is full is left out: PostgreSQL's cannot be filled so that
-    the same verbs fail."""
-    began = time.perf_counter()
-    profile = draw_profile(seed, days=days)._replace(disk_fills=False)
+def compare(seed: int, url: str, days: float = WEEK) -> Comparison:
+    """Without full disks: PostgreSQL's cannot be filled so that the same transactions fail."""
+    started_at = time.perf_counter()
+    profile = draw_profile(seed, days=days)._replace(disk_can_fill=False)
     database = PostgresDatabase(url)
-    with lived(profile) as ours, lived(profile, database) as theirs:
-        worlds = ours.judge.world, theirs.judge.world
-        rows = [rows_of(world, tables_of(worlds[0])) for world in worlds]
-        return Twins(
+    with simulate(profile) as sqlite, simulate(profile, database) as postgres:
+        simulations = sqlite.checker.simulation, postgres.checker.simulation
+        records = simulations[0].record, simulations[1].record
+        tables = tables_of(simulations[0])
+        rows = [rows_of(simulation, tables) for simulation in simulations]
+        return Comparison(
             seed,
-            (worlds[0].record.hash, worlds[1].record.hash),
-            len(worlds[0].record.moments),
-            len(ours.judge.lives.runs),
+            (records[0].hash, records[1].hash),
+            len(records[0].calls),
+            len(sqlite.checker.rows.runs),
             sum(map(len, rows[0].values())),
             [
-                *differences_of_records(worlds[0].record, worlds[1].record),
-                *differences_of_lives(ours.judge.lives, theirs.judge.lives),
+                *differences_of_records(*records),
+                *differences_of_changes(sqlite.checker.rows, postgres.checker.rows),
                 *differences_of_rows(*rows),
-                *(f"PostgreSQL: {trouble}" for trouble in database.troubles),
-                *violations("SQLite", ours),
-                *violations("PostgreSQL", theirs),
+                *(f"PostgreSQL: {error}" for error in database.errors),
+                *violations("SQLite", sqlite),
+                *violations("PostgreSQL", postgres),
             ],
-            time.perf_counter() - began,
+            time.perf_counter() - started_at,
         )
 
 
-def violations(store: str, world: Lived) -> Iterator[str]:
-    for each in world.violations:
+def violations(store: str, checked: CheckedSimulation) -> Iterator[str]:
+    for each in checked.violations:
         yield f"{store}: {each.rule}: {each.what} (schedule {each.schedule_id}, run {each.run_id})"
 
 
-def differences_of_records(ours: Record, theirs: Record) -> Iterator[str]:
-    for name in ("moments", "ledger", "deeds", "disturbances"):
-        yield from first_difference(name, getattr(ours, name), getattr(theirs, name))
+def differences_of_records(sqlite: Record, postgres: Record) -> Iterator[str]:
+    for name in ("calls", "work", "requests", "disturbances"):
+        yield from first_difference(name, getattr(sqlite, name), getattr(postgres, name))
 
 
-def differences_of_lives(ours: Lives, theirs: Lives) -> Iterator[str]:
-    """The earliest change of each kind; in which order one verb writes its rows is no matter."""
+def differences_of_changes(sqlite: RowChanges, postgres: RowChanges) -> Iterator[str]:
+    """The earliest of each table; the order of the rows that one call writes does not matter."""
     for name in ("runs", "schedules", "slots_not_run", "gates"):
-        mine, other = getattr(ours, name), getattr(theirs, name)
-        changes = [list(zip_longest(mine.get(key, []), other.get(key, []))) for key in mine | other]
-        differing = [(a, b) for life in changes for a, b in life if a != b]
+        ours, theirs = getattr(sqlite, name), getattr(postgres, name)
+        pairs = [
+            pair
+            for key in ours | theirs
+            for pair in zip_longest(ours.get(key, []), theirs.get(key, []))
+        ]
+        differing = [pair for pair in pairs if pair[0] != pair[1]]
         if differing:
-            a, b = min(differing, key=lambda pair: min(each.moment for each in pair if each))
-            yield apart(f"changes of {name}", a, b)
+            first = min(differing, key=lambda pair: min(each.call_index for each in pair if each))
+            yield difference(f"changes of {name}", *first)
 
 
-def differences_of_rows(ours: dict[str, list[Row]], theirs: dict[str, list[Row]]) -> Iterator[str]:
-    for table, rows in ours.items():
-        yield from first_difference(f"table {table}", rows, theirs[table])
+def differences_of_rows(
+    sqlite: dict[str, list[Row]], postgres: dict[str, list[Row]]
+) -> Iterator[str]:
+    for table, rows in sqlite.items():
+        yield from first_difference(f"table {table}", rows, postgres[table])
 
 
-def first_difference(what: str, ours: Sequence[Any], theirs: Sequence[Any]) -> Iterator[str]:
-    for number, (mine, other) in enumerate(zip_longest(ours, theirs)):
-        if mine != other:
-            yield apart(f"{what}, {number}", mine, other)
+def first_difference(what: str, sqlite: Sequence[Any], postgres: Sequence[Any]) -> Iterator[str]:
+    for number, (ours, theirs) in enumerate(zip_longest(sqlite, postgres)):
+        if ours != theirs:
+            yield difference(f"{what}, {number}", ours, theirs)
             return
 
 
-def apart(what: str, ours: Any, theirs: Any) -> str:
-    mine, other = str(ours)[:SHOWN], str(theirs)[:SHOWN]
-    return f"{what}:\n    SQLite      {mine}\n    PostgreSQL  {other}"
+def difference(what: str, sqlite: Any, postgres: Any) -> str:
+    ours, theirs = str(sqlite)[:ROW_CHARACTERS_MAX], str(postgres)[:ROW_CHARACTERS_MAX]
+    return f"{what}:\n    SQLite      {ours}\n    PostgreSQL  {theirs}"
 
 
-def tables_of(world: World) -> dict[str, bool]:
-    """All that hold what was decided, and whether a table numbers its rows by itself: then the
-    numbers differ, for PostgreSQL gives none again that was taken by a verb that failed."""
-    made = world.database.ask(
+def tables_of(simulation: Simulation) -> dict[str, bool]:
+    """All tables but the migrations, and whether a table numbers its rows by a sequence. These
+    numbers differ: PostgreSQL does not reuse those of failed transactions."""
+    created = simulation.database.query(
         "select name, sql from sqlite_master where type = 'table'"
         " and name not like 'sqlite_%' and name <> 'migrations' order by name"
     )
-    return {name: "autoincrement" in text for name, text in made}
+    return {name: "autoincrement" in text for name, text in created}
 
 
-def rows_of(world: World, tables: dict[str, bool]) -> dict[str, list[Row]]:
+def rows_of(simulation: Simulation, tables: dict[str, bool]) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for table, is_numbered in tables.items():
-        rows = [tuple(map(_plain, row)) for row in world.database.ask(_all_rows_of(table))]
+        stored = simulation.database.query(_all_rows_of(table))
+        rows = [tuple(map(_comparable, row)) for row in stored]
         found[table] = [row[1:] for row in rows] if is_numbered else sorted(rows, key=repr)
     return found
 
@@ -127,40 +132,41 @@ def _all_rows_of(table: str) -> str:
     return f"select * from {table} order by 1"
 
 
-def _plain(value: Any) -> Any:
-    """SQLite says yes by a number."""
+def _comparable(value: Any) -> Any:
+    """SQLite stores booleans as integers."""
     return int(value) if isinstance(value, bool) else value
 
 
-def log_fields(twins: Twins) -> str:
-    sizes = f"{twins.verbs:>7,} verbs {twins.firings:>6,} firings {twins.rows:>7,} rows"
-    line = f"seed {twins.seed:>3} {sizes}   {twins.hashes[0]}   {twins.seconds:4.1f} s"
-    return "\n  ".join([line, *twins.differences])
+def summary(comparison: Comparison) -> str:
+    _, hashes, calls, runs, rows, differences, seconds = comparison
+    sizes = f"{calls:>7,} store calls {runs:>6,} runs {rows:>7,} rows"
+    line = f"seed {comparison.seed:>3} {sizes}   {hashes[0]}   {seconds:4.1f} s"
+    return "\n  ".join([line, *differences])
 
 
 def run_many(seeds: Sequence[int], days: float, processes: int) -> bool:
-    """Print what came of each; was nothing different?"""
-    server, began = Server(**FAST), time.perf_counter()
+    """Prints the comparisons; were all equal?"""
+    server, started_at = Server(**FAST), time.perf_counter()
     try:
         with ProcessPoolExecutor(processes) as pool:
-            found = []
-            for twins in pool.map(partial(compared, url=server.url, days=days), seeds):
-                print(log_fields(twins), flush=True)
-                found.append(twins)
+            comparisons = []
+            for comparison in pool.map(partial(compare, url=server.url, days=days), seeds):
+                print(summary(comparison), flush=True)
+                comparisons.append(comparison)
     finally:
         server.close()
-    same = sum(not each.differences for each in found)
-    verbs, seconds = sum(each.verbs for each in found), time.perf_counter() - began
-    print(f"{same} of {len(found)} worlds are the same on both stores")
-    print(f"{verbs:,} verbs on each, {seconds:.0f} s")
-    return same == len(found)
+    equal = sum(not each.differences for each in comparisons)
+    calls, seconds = sum(each.calls for each in comparisons), time.perf_counter() - started_at
+    print(f"{equal} of {len(comparisons)} simulations are equal on both stores")
+    print(f"{calls:,} store calls on each, {seconds:.0f} s")
+    return equal == len(comparisons)
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--seeds", type=int, default=20, help="how many worlds")
+    arguments.add_argument("--seeds", type=int, default=20, help="the number of simulations")
     arguments.add_argument("--first", type=int, default=1, help="the first seed")
-    arguments.add_argument("--days", type=float, default=WEEK, help="how long each world lasts")
+    arguments.add_argument("--days", type=float, default=WEEK, help="the length of each")
     arguments.add_argument("--processes", type=int, default=2)
     options = arguments.parse_args()
     seeds = range(options.first, options.first + options.seeds)

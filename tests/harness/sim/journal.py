@@ -1,5 +1,4 @@
-"""Journal: every change of every row that matters, written by the database itself, and from it the
-lives of schedules, runs and gates."""
+"""A journal of every change of the rows that are checked, written by triggers in the database."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import apsw
 
 from harness.sim.postgres import PostgresDatabase
 from quarterjack.sim.database import MemoryDatabase
-from quarterjack.sim.world import World
+from quarterjack.sim.simulation import Simulation
 from quarterjack.store.statements import Row
 
 _TABLES = {
@@ -31,7 +30,7 @@ _TABLES = {
 
 
 class RunRow(NamedTuple):
-    moment: int
+    call_index: int
     schedule_id: int
     number: int
     kind: str
@@ -58,7 +57,7 @@ class RunRow(NamedTuple):
 
 
 class ScheduleRow(NamedTuple):
-    moment: int
+    call_index: int
     id: int
     created_at: int
     anchor_at: int
@@ -77,8 +76,8 @@ class ScheduleRow(NamedTuple):
     deleted_at: int | None
 
 
-class PassedRow(NamedTuple):
-    moment: int
+class SlotsNotRunRow(NamedTuple):
+    call_index: int
     schedule_id: int
     first: int
     last: int
@@ -87,7 +86,7 @@ class PassedRow(NamedTuple):
 
 
 class GateRow(NamedTuple):
-    moment: int
+    call_index: int
     key: str
     state: str
     failures: int
@@ -95,74 +94,78 @@ class GateRow(NamedTuple):
     probe: str | None
 
 
-def keep_journal(world: World) -> None:
-    """From now on every change is written down, with the moment at which it was made."""
+def keep_journal(simulation: Simulation) -> None:
+    """From now on every change is recorded with the index of the store call that made it."""
 
-    def moment(*_: Any) -> int:
-        return len(world.record.moments)
+    def call_index(*_: Any) -> int:
+        return len(simulation.record.calls)
 
-    database = world.database
+    database = simulation.database
     if isinstance(database, PostgresDatabase):
-        database.tell_moment(moment)
-        _write_in_postgres(database)
+        database.call_index = call_index
+        _create_postgres_triggers(database)
     else:
         assert isinstance(database, MemoryDatabase)
-        _write_in_sqlite(database.connection, moment)
+        _create_sqlite_triggers(database.connection, call_index)
 
 
-def _write_in_sqlite(connection: apsw.Connection, moment: Callable[..., int]) -> None:
+def _create_sqlite_triggers(connection: apsw.Connection, call_index: Callable[..., int]) -> None:
     connection.pragma("temp_store", "memory")
-    connection.create_scalar_function("moment", moment, 0)
+    connection.create_scalar_function("call_index", call_index, 0)
     for table, columns in _TABLES.items():
         named = ", ".join(columns)
-        connection.execute(f"create temp table {table}_log (moment, {named})")
+        connection.execute(f"create temp table {table}_log (call_index, {named})")
         for event in ("insert", "update"):
             values = ", ".join(f"new.{column}" for column in columns)
             connection.execute(
                 f"create temp trigger {table}_{event} after {event} on main.{table} begin "
-                f"insert into {table}_log values (moment(), {values}); end"
+                f"insert into {table}_log values (call_index(), {values}); end"
             )
 
 
-def _write_in_postgres(database: PostgresDatabase) -> None:
+def _create_postgres_triggers(database: PostgresDatabase) -> None:
     for table, columns in _TABLES.items():
         named = ", ".join(columns)
         values = ", ".join(f"new.{column}" for column in columns)
-        database.ask(
-            f"create table {table}_log as select 0::bigint as moment, {named} from {table}"
+        database.query(
+            f"create table {table}_log as select 0::bigint as call_index, {named} from {table}"
         )
-        # In the order in which they were written, as SQLite's own rowid tells it.
-        database.ask(f"alter table {table}_log add rowid bigint generated always as identity")
-        database.ask(
+        # The order of the writes, as SQLite's own rowid has it.
+        database.query(f"alter table {table}_log add rowid bigint generated always as identity")
+        database.query(
             f"create function {table}_changed() returns trigger language plpgsql as $$ begin "
-            f"insert into {table}_log values ({database.MOMENT}, {values}); return null; end $$"
+            f"insert into {table}_log values ({database.CALL_INDEX}, {values}); return null; end $$"
         )
-        database.ask(
+        database.query(
             f"create trigger {table}_changed after insert or update on {table} "
             f"for each row execute function {table}_changed()"
         )
 
 
-class Lives:
-    """What the journal tells of each run, schedule, row of passed slots, and gate."""
+class RowChanges:
+    """The successive versions of each row in the journal, by what identifies the row."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, simulation: Simulation) -> None:
         def rows(table: str) -> list[Row]:
             named = ", ".join(_TABLES[table])
-            return world.database.ask(f"select moment, {named} from {table}_log order by rowid")
+            return simulation.database.query(
+                f"select call_index, {named} from {table}_log order by rowid"
+            )
 
         self.runs: dict[str, list[RunRow]] = defaultdict(list)
-        for row in map(RunRow._make, rows("runs")):
-            self.runs[row.id].append(row)
+        for run in map(RunRow._make, rows("runs")):
+            self.runs[run.id].append(run)
         self.schedules: dict[int, list[ScheduleRow]] = defaultdict(list)
-        for each in map(ScheduleRow._make, rows("schedules")):
-            self.schedules[each.id].append(each)
-        self.not_run: dict[int, list[PassedRow]] = defaultdict(list)
-        for not_run in map(PassedRow._make, rows("slots_not_run")):
-            self.not_run[not_run.schedule_id].append(not_run)
+        for schedule in map(ScheduleRow._make, rows("schedules")):
+            self.schedules[schedule.id].append(schedule)
+        self.slots_not_run: dict[int, list[SlotsNotRunRow]] = defaultdict(list)
+        """By schedule."""
+        for not_run in map(SlotsNotRunRow._make, rows("slots_not_run")):
+            self.slots_not_run[not_run.schedule_id].append(not_run)
         self.gates: dict[str, list[GateRow]] = defaultdict(list)
         for gate in map(GateRow._make, rows("gates")):
             self.gates[gate.key].append(gate)
         self.runs_of: dict[int, list[list[RunRow]]] = defaultdict(list)
-        for life in self.runs.values():
-            self.runs_of[life[0].schedule_id].append(life)
+        """By schedule, the versions of each of its runs."""
+        for versions in self.runs.values():
+            self.runs_of[versions[0].schedule_id].append(versions)

@@ -1,8 +1,7 @@
-"""The oracle: what a definition means, told the slow way, from the words of the documentation.
+"""The oracle: a second, slow implementation of definitions, from the documentation alone.
 
-Slots come from the walk over real minutes (`tests/harness/times/walk.py`); only on days far from
-any change of offset, where walls simply follow each other, days are walked instead. Nothing of
-`quarterjack` is imported here.
+Slots come from the walk over real minutes (`tests/harness/times/walk.py`); only far from any change
+of offset, days are walked instead. Nothing of `quarterjack` is imported here.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 BY_TARGET = {"plugin": "ductile", "workflow_id": "pipelit", "prompt": "agent"}
 TARGETS = ("task", "plugin", "command", "prompt", "workflow_id", "target")
-NAMING = (
+RECURRENCE_FIELDS = (
     "cron",
     "every",
     "interval_seconds",
@@ -52,14 +51,14 @@ NAMING = (
     "weekly",
     "monthly",
 )
-BESIDE_CRON = ("dialect", "seconds")
+CRON_OPTIONS = ("dialect", "seconds")
 WINDOW = ("only_between", "not_on", "on_constraint")
 INTERVALS = {"hourly": (HOUR, None), "daily": (0, 1), "weekly": (0, 7), "monthly": (0, 0)}
 UNITS = {"ms": 1000, "s": SECOND, "m": MINUTE, "h": HOUR}
 
 
 def instant_of(text: Any) -> int:
-    """RFC 3339, or milliseconds."""
+    """From RFC 3339 or milliseconds."""
     if isinstance(text, int):
         return text * 1000
     return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
@@ -70,90 +69,96 @@ def duration_of(text: str) -> int:
     return sum(int(number) * (DAY if unit == "d" else UNITS[unit]) for number, unit in found)
 
 
-def interval_of(said: Any) -> tuple[int, int | None]:
+def interval_of(value: Any) -> tuple[int, int | None]:
     """(microseconds, None) for elapsed time; (0, days) for calendar time; (0, 0) is a month."""
-    if isinstance(said, int):
-        return said * 1000, None
-    if said in INTERVALS:
-        return INTERVALS[said]
-    if found := re.fullmatch(r"(\d+)([dw])", said):
+    if isinstance(value, int):
+        return value * 1000, None
+    if value in INTERVALS:
+        return INTERVALS[value]
+    if found := re.fullmatch(r"(\d+)([dw])", value):
         return 0, int(found[1]) * (7 if found[2] == "w" else 1)
-    if found := re.fullmatch(r"P(\d+)D", said):
+    if found := re.fullmatch(r"P(\d+)D", value):
         return 0, int(found[1])
-    if found := re.fullmatch(r"PT(\d+)M", said):
+    if found := re.fullmatch(r"PT(\d+)M", value):
         return int(found[1]) * MINUTE, None
-    return duration_of(said), None
+    return duration_of(value), None
 
 
 class Definition:
-    """What a person wrote, with what holds where nothing was said."""
+    """The fields that a user gave, with the defaults of presets."""
 
-    def __init__(self, said: Mapping[str, Any], limits_errors: int | None = None) -> None:
-        self.said = {name: value for name, value in said.items() if value is not None}
-        self._errors = limits_errors
-        target = next((name for name in TARGETS if name in self.said), "task")
-        preset = self.said.get("preset", BY_TARGET.get(target))
-        layer: dict[str, Any] = dict(PRESETS[preset]) if preset else {}
-        if limits_errors is not None and preset in (None, "agent"):
-            layer["max_consecutive_errors"] = limits_errors
-        self.own_preset = self.said.get("preset")
-        self.whole = {**GENERAL, **layer, **self.said}
-        self.naming = next(name for name in NAMING if name in self.said)
+    def __init__(self, given: Mapping[str, Any], errors_max: int | None = None) -> None:
+        self.given = {name: value for name, value in given.items() if value is not None}
+        self._errors_max = errors_max
+        target = next((name for name in TARGETS if name in self.given), "task")
+        preset = self.given.get("preset", BY_TARGET.get(target))
+        defaults: dict[str, Any] = dict(PRESETS[preset]) if preset else {}
+        if errors_max is not None and preset in (None, "agent"):
+            defaults["max_consecutive_errors"] = errors_max
+        self.own_preset = self.given.get("preset")
+        self.fields = {**GENERAL, **defaults, **self.given}
+        self.recurrence_field = next(name for name in RECURRENCE_FIELDS if name in self.given)
 
     def __getitem__(self, name: str) -> Any:
-        return self.whole[name]
+        return self.fields[name]
 
     def patched(self, changes: Mapping[str, Any]) -> Definition:
-        """With some fields said anew. What was filled in when it was created stays as it was."""
-        body = {name: value for name, value in self.whole.items() if name != "preset"}
-        if any(changes.get(name) is not None for name in NAMING):
-            gone = (*NAMING, *BESIDE_CRON, "anchor", "first_run", "start_at", "end_at")
-            body = {name: value for name, value in body.items() if name not in gone}
+        """With some fields changed. Defaults that were filled in at creation stay."""
+        body = {name: value for name, value in self.fields.items() if name != "preset"}
+        if any(changes.get(name) is not None for name in RECURRENCE_FIELDS):
+            removed = (
+                *RECURRENCE_FIELDS,
+                *CRON_OPTIONS,
+                "anchor",
+                "first_run",
+                "start_at",
+                "end_at",
+            )
+            body = {name: value for name, value in body.items() if name not in removed}
             body["anchor"] = self._anchor_default()
             if self.interval is not None and ("every" in changes or "interval_seconds" in changes):
-                body["anchor"] = self.whole["anchor"]
+                body["anchor"] = self.fields["anchor"]
         if any(name in changes for name in TARGETS):
             body = {
                 name: value for name, value in body.items() if name not in (*TARGETS, "command")
             }
         patched = Definition.__new__(Definition)
-        patched._errors = self._errors
+        patched._errors_max = self._errors_max
         merged = body | {name: value for name, value in changes.items() if value is not None}
         for name in (name for name, value in changes.items() if value is None):
             merged.pop(name, None)
-        patched.said = merged
+        patched.given = merged
         patched.own_preset = self.own_preset
-        patched.whole = {**GENERAL, **merged}
-        patched.naming = next(name for name in NAMING if name in merged)
+        patched.fields = {**GENERAL, **merged}
+        patched.recurrence_field = next(name for name in RECURRENCE_FIELDS if name in merged)
         return patched
 
     def _anchor_default(self) -> str:
-        target = next((name for name in TARGETS if name in self.said), "task")
-        layer = PRESETS.get(self.own_preset or BY_TARGET.get(target, ""), {})
-        return str(layer.get("anchor", "slot"))
+        target = next((name for name in TARGETS if name in self.given), "task")
+        defaults = PRESETS.get(self.own_preset or BY_TARGET.get(target, ""), {})
+        return str(defaults.get("anchor", "slot"))
 
     @property
     def is_agent(self) -> bool:
-        """Of the preset of that name, which is its own or comes with what it calls."""
-        own = self.own_preset or ("agent" if "prompt" in self.said else None)
-        return own == "agent"
+        """Whether its preset is `agent`, by its own field or by its target."""
+        return (self.own_preset or ("agent" if "prompt" in self.given else None)) == "agent"
 
     @property
-    def once(self) -> bool:
-        return self.naming in ("at", "after")
+    def is_one_shot(self) -> bool:
+        return self.recurrence_field in ("at", "after")
 
     @property
     def interval(self) -> tuple[int, int | None] | None:
-        if self.naming == "interval_seconds":
+        if self.recurrence_field == "interval_seconds":
             return self["interval_seconds"] * SECOND, None
-        return interval_of(self["every"]) if self.naming == "every" else None
+        return interval_of(self["every"]) if self.recurrence_field == "every" else None
 
     @property
-    def completion(self) -> bool:
+    def counts_from_completion(self) -> bool:
         return self.interval is not None and self["anchor"] == "completion"
 
     def follows(self, slot: int, anchors: set[int]) -> bool:
-        """Is it one interval after one of these?"""
+        """Whether it is one interval after one of these."""
         assert self.interval is not None
         elapsed, days = self.interval
         if days is None:
@@ -163,15 +168,16 @@ class Definition:
 
     @property
     def starts_at(self) -> int | None:
-        return instant_of(self.whole["start_at"]) if "start_at" in self.whole else None
+        return instant_of(self.fields["start_at"]) if "start_at" in self.fields else None
 
     @property
-    def counts_anew(self) -> bool:
-        """From a resume on."""
-        return self.interval is not None and (self.completion or "start_at" not in self.whole)
+    def counts_from_resume(self) -> bool:
+        return self.interval is not None and (
+            self.counts_from_completion or "start_at" not in self.fields
+        )
 
-    def retry_wait(self, failures: int) -> int:
-        """From the end of a failure, that of this number, until the next attempt is ready."""
+    def retry_delay(self, failures: int) -> int:
+        """From the end of this failure until the next attempt is ready."""
         delay = 30 * SECOND
         if self["retry_delay"] is not None:
             delay = duration_of(self["retry_delay"])
@@ -181,10 +187,10 @@ class Definition:
         return delay if self["retry_backoff"] == "fixed" else delay * min(2 ** (failures - 1), 10)
 
     def plugin_command(self) -> str | None:
-        if "plugin" not in self.said:
+        if "plugin" not in self.given:
             return None
-        command = self.said.get("command", "poll")
-        return f"{self.said['plugin']}/{command if isinstance(command, str) else 'poll'}"
+        command = self.given.get("command", "poll")
+        return f"{self.given['plugin']}/{command if isinstance(command, str) else 'poll'}"
 
     def scope(self, schedule_id: int) -> str:
         return self.plugin_command() or str(schedule_id)
@@ -195,24 +201,28 @@ class Definition:
             return None
         return breaker.get("name") or self.plugin_command() or f"schedule/{schedule_id}"
 
-    def when(self) -> tuple[Any, ...]:
-        """Equal, if the same slots are named by the same window."""
+    def identity_of_slots(self) -> tuple[Any, ...]:
+        """Equal for two definitions with the same slots and the same window."""
         interval = self.interval
-        named = (self.naming, str(self[self.naming])) if interval is None else interval
+        named = (
+            (self.recurrence_field, str(self[self.recurrence_field]))
+            if interval is None
+            else interval
+        )
         bounds = tuple(
-            instant_of(self.whole[name]) if name in self.whole else None
+            instant_of(self.fields[name]) if name in self.fields else None
             for name in ("start_at", "end_at")
         )
-        if self.once:
-            said = self[self.naming]
-            return (instant_of(said) if self.naming == "at" else duration_of(said),)
-        beside = (str(self["timezone"]), self["dst_gap"], self["dst_fold"], self.completion)
-        dialect = self.whole.get("dialect", "standard")
+        if self.is_one_shot:
+            value = self[self.recurrence_field]
+            return (instant_of(value) if self.recurrence_field == "at" else duration_of(value),)
+        zone = (str(self["timezone"]), self["dst_gap"], self["dst_fold"])
+        dialect = self.fields.get("dialect", "standard")
         window = tuple(str(self[name]) for name in WINDOW)
-        return (named, bounds, beside, dialect, window)
+        return (named, bounds, zone, self.counts_from_completion, dialect, window)
 
-    def refused(self, slot: int) -> str | None:
-        """Why the window refuses this slot."""
+    def window_refusal(self, slot: int) -> str | None:
+        """The constraint of the window that rejects this slot."""
         wall = (EPOCH + timedelta(microseconds=slot)).astimezone(walk.zone(self["timezone"]))
         if self["only_between"] is not None:
             start, end = (
@@ -234,28 +244,28 @@ class Definition:
         return None
 
     def slots(self, anchor: int, created_at: int, low: int, high: int) -> list[int]:
-        """Those in (low, high]; `anchor` is from where an interval counts."""
+        """Those in (low, high]; an interval counts from the anchor."""
         if high <= low:
             return []
-        found = self._named(anchor, low, high)
+        found = self._unbounded(anchor, low, high)
         if self["first_run"] == "now" and low < created_at <= high:
             found = sorted({*found, created_at})
-        start, end = (self.whole.get(name) for name in ("start_at", "end_at"))
+        start, end = (self.fields.get(name) for name in ("start_at", "end_at"))
         if start is not None:
             found = [slot for slot in found if slot >= instant_of(start) or slot == created_at]
         if end is not None:
             found = [slot for slot in found if slot <= instant_of(end)]
         return found
 
-    def _named(self, anchor: int, low: int, high: int) -> list[int]:
-        if self.once:
-            slot = instant_of(self["at"]) if self.naming == "at" else None
+    def _unbounded(self, anchor: int, low: int, high: int) -> list[int]:
+        if self.is_one_shot:
+            slot = instant_of(self["at"]) if self.recurrence_field == "at" else None
             slot = anchor + duration_of(self["after"]) if slot is None else slot
             return [slot] if low < slot <= high else []
         interval = self.interval
         if interval is None:
-            return within(self._walls(), low, high)
-        start = self.whole.get("start_at")
+            return within(self._wall_times(), low, high)
+        start = self.fields.get("start_at")
         base = anchor if start is None else instant_of(start)
         first = 1 if start is None else 0
         elapsed, days = interval
@@ -264,36 +274,37 @@ class Definition:
             return list(range(base + k * elapsed, high + 1, elapsed))
         return within(self._calendar(base, days, first), low, high)
 
-    def _walls(self) -> Walls:
+    def _wall_times(self) -> WallTimes:
         zone, gap, fold = self["timezone"], self["dst_gap"], self["dst_fold"]
-        if self.naming == "cron":
+        if self.recurrence_field == "cron":
             text = {"@daily": "0 0 * * *"}.get(self["cron"], self["cron"])
-            if self.whole.get("seconds"):
-                return SecondsWalls(int(text.split()[0][2:]))
-            words = walk.CronWords(text)
-            minutes = sorted(h * 60 + m for h in words.hours for m in words.minutes)
-            return Walls(zone, words.names, tuple(minutes), words.real_time, gap, fold)
-        said = self[self.naming]
-        if self.naming == "hourly":
-            minutes = [h * 60 + said["minute"] for h in range(24)]
-            return Walls(zone, lambda _: True, tuple(minutes), True, gap, fold)
-        minute = int(said["time"][:2]) * 60 + int(said["time"][3:])
-        names: Callable[[date], bool] = lambda _: True  # noqa: E731
-        if self.naming == "weekly":
-            names = lambda day: calendar.day_name[day.weekday()].lower() in said["days"]  # noqa: E731
-        if self.naming == "monthly":
-            names = lambda day: day.day == said["day"]  # noqa: E731
-        return Walls(zone, names, (minute,), False, gap, fold)
+            if self.fields.get("seconds"):
+                return EverySeconds(int(text.split()[0][2:]))
+            cron = walk.CronText(text)
+            minutes = sorted(h * 60 + m for h in cron.hours for m in cron.minutes)
+            return WallTimes(zone, cron.matches_day, tuple(minutes), cron.real_time, gap, fold)
+        pattern = self[self.recurrence_field]
+        if self.recurrence_field == "hourly":
+            minutes = [h * 60 + pattern["minute"] for h in range(24)]
+            return WallTimes(zone, lambda _: True, tuple(minutes), True, gap, fold)
+        minute = int(pattern["time"][:2]) * 60 + int(pattern["time"][3:])
+        matches: Callable[[date], bool] = lambda _: True  # noqa: E731
+        if self.recurrence_field == "weekly":
+            days = pattern["days"]
+            matches = lambda day: calendar.day_name[day.weekday()].lower() in days  # noqa: E731
+        if self.recurrence_field == "monthly":
+            matches = lambda day: day.day == pattern["day"]  # noqa: E731
+        return WallTimes(zone, matches, (minute,), False, gap, fold)
 
-    def _calendar(self, base: int, days: int, first: int) -> Walls:
-        """The same wall time again."""
+    def _calendar(self, base: int, days: int, first: int) -> WallTimes:
+        """The same wall time every so many days; 0 is monthly."""
         zone = self["timezone"]
         wall = (EPOCH + timedelta(microseconds=base)).astimezone(walk.zone(zone))
         minute = wall.hour * 60 + wall.minute
-        rest = wall.second * SECOND + wall.microsecond
+        offset = wall.second * SECOND + wall.microsecond
         anchor = wall.date()
 
-        def names(day: date) -> bool:
+        def matches(day: date) -> bool:
             if day < anchor or (day == anchor and first):
                 return False
             if days:
@@ -301,48 +312,51 @@ class Definition:
             last = calendar.monthrange(day.year, day.month)[1]
             return day.day == min(anchor.day, last)
 
-        return Walls(zone, names, (minute,), False, self["dst_gap"], self["dst_fold"], rest)
+        return WallTimes(zone, matches, (minute,), False, self["dst_gap"], self["dst_fold"], offset)
 
 
-class Walls:
-    """Minutes of the day, on some days, in a zone."""
+class WallTimes:
+    """The slots of minutes of the day, on matching days, in a zone."""
 
     def __init__(
         self,
         zone: str,
-        names: Callable[[date], bool],
+        matches: Callable[[date], bool],
         minutes: tuple[int, ...],
         real_time: bool,
         gap: str,
         fold: str,
-        rest: int = 0,
+        offset: int = 0,
     ) -> None:
-        self.zone, self.names, self.minutes = zone, names, minutes
-        self.real_time, self.gap, self.fold, self.rest = real_time, gap, fold, rest
+        self.zone, self.matches, self.minutes = zone, matches, minutes
+        self.real_time, self.gap, self.fold = real_time, gap, fold
+        self.offset = offset
+        """Within the minute."""
 
     def between(self, low: int, high: int) -> list[int]:
         """Those in [low, high)."""
         found: list[int] = []
-        for start, end, is_plain in stretches(self.zone, low, high):
-            found += self._plain(start, end) if is_plain else self._walked(start, end)
+        for start, end, is_regular in stretches(self.zone, low, high):
+            found += self._by_days(start, end) if is_regular else self._by_minutes(start, end)
         return [slot for slot in found if low <= slot < high]
 
-    def _plain(self, start: int, end: int) -> list[int]:
+    def _by_days(self, start: int, end: int) -> list[int]:
+        """The offset is constant."""
         first = EPOCH + timedelta(microseconds=start)
         offset = walk.offset(first, walk.zone(self.zone)) // timedelta(microseconds=1)
         found, day = [], (start + offset) // DAY
         while day * DAY - offset < end:
-            if self.names(date.fromordinal(EPOCH.toordinal() + day)):
-                base = day * DAY - offset + self.rest
+            if self.matches(date.fromordinal(EPOCH.toordinal() + day)):
+                base = day * DAY - offset + self.offset
                 found += [base + minute * MINUTE for minute in self.minutes]
             day += 1
         return [slot for slot in found if start <= slot < end]
 
-    def _walked(self, start: int, end: int) -> list[int]:
+    def _by_minutes(self, start: int, end: int) -> list[int]:
         minutes = set(self.minutes)
 
         def matches(wall: datetime) -> bool:
-            return wall.hour * 60 + wall.minute in minutes and self.names(wall.date())
+            return wall.hour * 60 + wall.minute in minutes and self.matches(wall.date())
 
         found = []
         for step in walked(self.zone, start, end):
@@ -351,16 +365,16 @@ class Walls:
             if self.real_time:
                 found += [instant] if on_time else []
                 continue
-            made_up = self.gap == "after" and any(matches(wall) for wall in step.jumped_over)
-            if made_up:
+            is_moved = self.gap == "after" and any(matches(wall) for wall in step.skipped)
+            if is_moved:
                 found.append(instant)
-            if on_time and not (step.again and self.fold == "once"):
-                found += [] if made_up and not self.rest else [instant + self.rest]
+            if on_time and not (step.is_repeated and self.fold == "once"):
+                found += [] if is_moved and not self.offset else [instant + self.offset]
         return [slot for slot in found if start <= slot < end]
 
 
-class SecondsWalls(Walls):
-    """Every so many seconds of each minute: all offsets here are whole minutes."""
+class EverySeconds(WallTimes):
+    """Every n-th second of each minute; all offsets here are whole minutes."""
 
     def __init__(self, every: int) -> None:
         self.every = every * SECOND
@@ -370,9 +384,9 @@ class SecondsWalls(Walls):
         return list(range(first, high, self.every))
 
 
-def within(walls: Walls, low: int, high: int) -> list[int]:
+def within(times: WallTimes, low: int, high: int) -> list[int]:
     """In (low, high]."""
-    return walls.between(low + 1, high + 1)
+    return times.between(low + 1, high + 1)
 
 
 @lru_cache(maxsize=64)
@@ -382,7 +396,7 @@ def _changes(zone: str) -> tuple[int, ...]:
 
 
 def stretches(zone: str, low: int, high: int) -> list[tuple[int, int, bool]]:
-    """[low, high) cut into what lies far from any change of offset, and what does not."""
+    """Parts of [low, high): (start, end, whether it is far from any change of offset)."""
     around = AROUND // timedelta(microseconds=1)
     near = [(change - around, change + around) for change in _changes(zone)]
     merged: list[list[int]] = []
@@ -391,18 +405,18 @@ def stretches(zone: str, low: int, high: int) -> list[tuple[int, int, bool]]:
             merged[-1][1] = end
         else:
             merged.append([start, end])
-    cut, place = [], low
+    parts, position = [], low
     for near_from, near_until in merged:
         start, end = max(near_from, low), min(near_until, high)
         if start < end:
-            cut += [(place, start, True)] if place < start else []
-            cut.append((start, end, False))
-            place = end
-    return [*cut, (place, high, True)] if place < high else cut
+            parts += [(position, start, True)] if position < start else []
+            parts.append((start, end, False))
+            position = end
+    return [*parts, (position, high, True)] if position < high else parts
 
 
 def walked(zone: str, start: int, end: int) -> Sequence[walk.Step]:
-    """Real minutes of a stretch, walked once for all who ask about this change."""
+    """The real minutes of a stretch, cached by the changes of offset in it."""
     around = AROUND // timedelta(microseconds=1)
     changes = _changes(zone)
     first = bisect_left(changes, start - around)

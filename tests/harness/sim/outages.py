@@ -1,4 +1,4 @@
-"""The checker of outages: which starts of planners found no other alive, and what has to follow."""
+"""Outages: which planners started while no other was alive, and what must follow."""
 
 from __future__ import annotations
 
@@ -12,132 +12,130 @@ from typing import TYPE_CHECKING, NamedTuple
 from harness.sim.journal import RunRow
 from harness.sim.oracle import SECOND, Definition
 from quarterjack.sim.faults import Fault
-from quarterjack.sim.host import Life
-from quarterjack.sim.record import Moment
+from quarterjack.sim.host import NodeLife
+from quarterjack.sim.record import StoreCall
 
 if TYPE_CHECKING:
-    from harness.sim.checker import Judge
+    from harness.sim.checker import Checker
 
-HEARD_OF_WITHIN = 20 * SECOND
-"""So long after its last heartbeat a node counts as alive on other hosts."""
+NODE_TIMEOUT = 20 * SECOND
+"""After its last heartbeat a node on another host still counts as alive for this time."""
 CAUGHT_UP_WITHIN = 60 * SECOND
-"""What is planned later may belong to another outage, which nobody registered for."""
+"""What is planned later may belong to an outage without the start of a planner."""
 AGENT_BUDGET, AGENT_STAGGER = 5, 5 * SECOND
 
 
 class Start(NamedTuple):
-    """A planner has started while no other was alive."""
+    """A planner started while no other was alive."""
 
-    moment: int
+    call_index: int
     at: int
     until: int
     """What came due before was missed."""
 
 
 class Outages:
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self._world = judge.world
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
+        self._simulation = checker.simulation
 
     @cached_property
     def starts(self) -> list[Start]:
         """In order."""
         found: list[Start] = []
         registered: list[str] = []
-        left: set[str] = set()
-        for number, moment in enumerate(self._judge.record.moments):
-            if moment.verb == "unregister":
-                left.add(moment.place)
-            if moment.verb != "register" or moment.place in registered:
+        unregistered: set[str] = set()
+        for index, call in enumerate(self._checker.record.calls):
+            if call.transaction == "unregister":
+                unregistered.add(call.actor)
+            if call.transaction != "register" or call.actor in registered:
                 continue
-            life, others = self._world.lives[moment.place], set(registered) - left
-            if life.plans and not any(self._is_alive(life, each, moment) for each in others):
-                assert moment.now is not None
-                found.append(Start(number, moment.at, moment.now))
-            registered.append(moment.place)
+            life, others = self._simulation.node_lives[call.actor], set(registered) - unregistered
+            if life.plans and not any(self._is_alive(life, each, call) for each in others):
+                assert call.now is not None
+                found.append(Start(index, call.at, call.now))
+            registered.append(call.actor)
         return found
 
-    def _is_alive(self, here: Life, name: str, moment: Moment) -> bool:
-        """Is that one a planner that is alive, as seen from here?"""
-        life = self._world.lives[name]
+    def _is_alive(self, observer: NodeLife, name: str, call: StoreCall) -> bool:
+        """Whether that node is a live planner, for this observer."""
+        life = self._simulation.node_lives[name]
         if not life.plans:
             return False
-        is_near = self._world.is_one_host or life.host == here.host
-        ended_at = life.ended_at
-        if ended_at is not None and ended_at <= moment.at:
-            return not is_near and moment.at - ended_at < HEARD_OF_WITHIN
-        return is_near or not self._is_silent(name, moment.at)
+        is_local = self._simulation.profile.is_one_host or life.host == observer.host
+        if life.ended_at is not None and life.ended_at <= call.at:
+            return not is_local and call.at - life.ended_at < NODE_TIMEOUT
+        return is_local or not self._has_timed_out(name, call.at)
 
-    def _is_silent(self, name: str, at: int) -> bool:
-        """Was it stopped, and so not heard of for long?"""
+    def _has_timed_out(self, name: str, at: int) -> bool:
+        """Whether it was paused for so long that its heartbeat is too old."""
         return any(
-            each.since <= at - HEARD_OF_WITHIN and at < each.until
-            for each in self._judge.record.disturbances
-            if each.kind == str(Fault.STOPPED) and each.place == name
+            each.since <= at - NODE_TIMEOUT and at < each.until
+            for each in self._checker.record.disturbances
+            if each.kind == str(Fault.PAUSED) and each.actor == name
         )
 
-    def last_before(self, moment: int) -> Start | None:
-        place = bisect_left(self.starts, (moment,))
-        return self.starts[place - 1] if place else None
+    def last_start_before(self, call_index: int) -> Start | None:
+        index = bisect_left(self.starts, (call_index,))
+        return self.starts[index - 1] if index else None
 
-    def covers(self, slot: int, moment: int) -> bool:
-        """Was a slot that was decided in this moment missed, for no planner was alive?"""
-        return any(start.until > slot for start in self.starts if start.moment < moment)
+    def covers(self, slot: int, call_index: int) -> bool:
+        """Whether a slot decided by this call came due in an outage."""
+        return any(start.until > slot for start in self.starts if start.call_index < call_index)
 
-    # What has to follow.
-
-    def nothing_missed_runs_under_skip(self) -> Iterator[tuple[str, RunRow]]:
-        for run, definition in self._slot_runs():
-            if definition["catch_up"] != "skip" or definition.once:
+    def skip_runs_nothing_missed(self) -> Iterator[tuple[str, RunRow]]:
+        for run, definition in self._planned_runs():
+            if definition["catch_up"] != "skip" or definition.is_one_shot:
                 continue
-            start, at = self.last_before(run.moment), self._judge.moment(run.moment).at
-            if start is None or run.slot >= start.until or self._judge.was_set(start.at, at):
+            start, at = self.last_start_before(run.call_index), self._checker.call(run).at
+            if start is None or run.slot >= start.until:
                 continue
-            if self._judge.lives.schedules[run.schedule_id][0].created_at < start.until:
+            created_at = self._checker.rows.schedules[run.schedule_id][0].created_at
+            if created_at < start.until and not self._checker.was_clock_set(start.at, at):
                 yield f"slot {run.slot} came due while no planner was alive", run
 
     def budgets_are_kept(self) -> Iterator[tuple[str, RunRow]]:
-        limits = self._world.profile.limits
-        is_agents_own = limits.max_catchup_runs is None
-        most = AGENT_BUDGET if is_agents_own else limits.max_catchup_runs
+        limits = self._simulation.profile.limits
+        is_for_agents = limits.max_catchup_runs is None
+        budget = AGENT_BUDGET if is_for_agents else limits.max_catchup_runs
         stagger = AGENT_STAGGER
         if limits.catchup_stagger_ms is not None:
             stagger = limits.catchup_stagger_ms * 1000
-        for runs in self._caught_up(is_agents_own).values():
-            recurring = [run for run, definition in runs if not definition.once]
-            if most and len(recurring) > most:
+        for runs in self._caught_up(is_for_agents).values():
+            recurring = [run for run, definition in runs if not definition.is_one_shot]
+            if budget and len(recurring) > budget:
                 yield f"{len(recurring)} schedules were caught up after one outage", recurring[-1]
             ordered = sorted(
-                (run for run, definition in runs if not _moves_by_itself(definition)),
+                (run for run, definition in runs if not _may_be_delayed(definition)),
                 key=lambda run: run.ready_at,
             )
             for before, after in itertools.pairwise(ordered):
-                if after.ready_at - before.ready_at < stagger:
-                    apart = (after.ready_at - before.ready_at) / SECOND
-                    yield f"is ready {apart:g} s after {before.id}, which was missed too", after
+                gap = after.ready_at - before.ready_at
+                if gap < stagger:
+                    yield f"is ready {gap / SECOND:g} s after {before.id}, missed too", after
 
-    def _caught_up(self, is_agents_own: bool) -> dict[Start, list[tuple[RunRow, Definition]]]:
-        """By outage, the first run of each schedule that was caught up after it."""
+    def _caught_up(self, is_for_agents: bool) -> dict[Start, list[tuple[RunRow, Definition]]]:
+        """The first run of each schedule that was caught up, by outage."""
         found: dict[Start, dict[int, tuple[RunRow, Definition]]] = defaultdict(dict)
-        for run, definition in self._slot_runs():
-            start, moment = self.last_before(run.moment), self._judge.moment(run.moment)
-            if start is None or run.slot >= start.until or moment.now is None:
+        for run, definition in self._planned_runs():
+            start, call = self.last_start_before(run.call_index), self._checker.call(run)
+            if start is None or run.slot >= start.until or call.now is None:
                 continue
-            soon = 0 <= moment.now - start.until <= CAUGHT_UP_WITHIN
-            counts = definition.is_agent or not is_agents_own
-            if soon and counts and not self._judge.was_set(start.at, moment.at):
+            is_soon = 0 <= call.now - start.until <= CAUGHT_UP_WITHIN
+            counts = definition.is_agent or not is_for_agents
+            if is_soon and counts and not self._checker.was_clock_set(start.at, call.at):
                 found[start].setdefault(run.schedule_id, (run, definition))
         return {start: list(runs.values()) for start, runs in found.items()}
 
-    def _slot_runs(self) -> Iterator[tuple[RunRow, Definition]]:
-        """As they were planned, with what they were planned by."""
-        firsts = [life[0] for life in self._judge.lives.runs.values()]
-        for run in sorted(firsts, key=lambda run: (run.moment, run.schedule_id, run.number)):
-            history = self._judge.histories.get(run.schedule_id)
+    def _planned_runs(self) -> Iterator[tuple[RunRow, Definition]]:
+        """Runs of slots as they were planned, in order, with the definition that planned them."""
+        planned = [versions[0] for versions in self._checker.rows.runs.values()]
+        for run in sorted(planned, key=lambda run: (run.call_index, run.schedule_id, run.number)):
+            history = self._checker.histories.get(run.schedule_id)
             if run.kind == "slot" and history is not None:
                 yield run, history.definition(run.version)
 
 
-def _moves_by_itself(definition: Definition) -> bool:
-    """May a run be ready later than its slot, whatever was missed?"""
+def _may_be_delayed(definition: Definition) -> bool:
+    """Whether a run may be ready later than its slot for another reason."""
     return definition["jitter"] is not None or definition["on_constraint"] == "defer"

@@ -1,7 +1,5 @@
-"""Planted bugs: each breaks one promise of the engine, and the simulator has to notice.
-
-Each takes the place of one function while it is planted; the rest of the engine is as it is.
-"""
+"""Planted bugs: each replaces one function of the engine and breaks one promise, which the checker
+has to notice."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-from quarterjack.engine.rescuer import LeaseRescuer
+from quarterjack.engine.leases import LeaseRescuer
 from quarterjack.rules import (
     DoneSlots,
     Kind,
@@ -28,20 +26,23 @@ from quarterjack.rules.model import SlotsNotRun
 from quarterjack.rules.policies.catch_up import Due
 from quarterjack.rules.policies.retry import Retry
 from quarterjack.store.rows import run_of
-from quarterjack.store.sqlite import executor as sqlite_thread
+from quarterjack.store.sqlite import executor as sqlite_executor
 from quarterjack.store.statements import Query, QueryMany, Statements, sql
-from quarterjack.store.store import NO_LIMITS, Store
-from quarterjack.store.transactions import facts, nodes, verbs
+from quarterjack.store.store import Store, _with_cache
+from quarterjack.store.transactions import claim as claim_module
+from quarterjack.store.transactions import facts, nodes
+from quarterjack.store.transactions import plan as plan_module
+from quarterjack.store.transactions import settle as settle_module
 from quarterjack.store.types import Claimed, Rescued, Settled
 
+drafts: Any = import_module("quarterjack.rules.draft")
 planning: Any = import_module("quarterjack.rules.plan")
 settling: Any = import_module("quarterjack.rules.settle")
-"""The modules: `rules.plan` and `rules.settle` themselves are their functions."""
-Plant = Callable[[], Any]
+"""The modules, which the functions of the same names hide in the package."""
 
 
 def _named(name: str, function: Any) -> Any:
-    """The world notes verbs by their names."""
+    """The simulator records transactions by the names of their functions."""
     function.__name__ = name
     return function
 
@@ -49,17 +50,17 @@ def _named(name: str, function: Any) -> Any:
 def settlement_not_fenced() -> Any:
     def settle(specifications: Any, worker: str, outcomes: Any, decide: Any, now: int) -> Any:
         ended = [run for run, _ in outcomes]
-        locked = yield from verbs._lock_for_settling(ended, specifications, now)
-        settled = yield from verbs._settle(locked, outcomes, decide, now)
+        locked = yield from settle_module._lock_for_settling(ended, specifications, now)
+        settled = yield from settle_module._settle(locked, outcomes, decide, now)
         return Settled(settled[0], [], *settled[1:])
 
-    return patch.object(verbs, "settle_runs", _named("settle_runs", settle))
+    return patch.object(Store, "settle_runs", _with_cache(_named("settle_runs", settle)))
 
 
 def settlement_fenced_by_worker_only() -> Any:
     def settle(specifications: Any, worker: str, outcomes: Any, decide: Any, now: int) -> Any:
         ended = [run for run, _ in outcomes]
-        locked = yield from verbs._lock_for_settling(ended, specifications, now)
+        locked = yield from settle_module._lock_for_settling(ended, specifications, now)
         wanted = [(run.schedule_id, run.number) for run, _ in outcomes]
         rows = yield Query("runs_by_ids", (wanted,))
         held = {run.id: run for run in map(run_of, rows) if run.worker == worker}
@@ -69,13 +70,13 @@ def settlement_fenced_by_worker_only() -> Any:
             if run.id in held and held[run.id].state is State.RUNNING
         ]
         fenced = [run for run, _ in outcomes if run.id not in {each.id for each, _ in mine}]
-        settled = yield from verbs._settle(locked, mine, decide, now)
+        settled = yield from settle_module._settle(locked, mine, decide, now)
         return Settled(settled[0], fenced, *settled[1:])
 
-    return patch.object(verbs, "settle_runs", _named("settle_runs", settle))
+    return patch.object(Store, "settle_runs", _with_cache(_named("settle_runs", settle)))
 
 
-_CARELESS = {
+_UNSAFE_CLAIM = {
     "read_ready": """
         select runs.*, key, last_success_at, owner
         from runs
@@ -89,12 +90,12 @@ _CARELESS = {
         where schedule_id = $5 and number = $6
     """,
 }
-"""Statements of a store that would not take what it gives in one go."""
+"""A claim that selects ready runs in one transaction and starts them in another."""
 
 
 def claim_as_read_then_write() -> Any:
-    def read(queues: Sequence[str], seats: int, now: int) -> Statements[list[Any]]:
-        return (yield Query("read_ready", (*queues, now, seats)))
+    def read(queues: Sequence[str], limit: int, now: int) -> Statements[list[Any]]:
+        return (yield Query("read_ready", (*queues, now, limit)))
 
     def write(
         known: Any, worker: str, rows: Any, lease_until: int, now: int
@@ -102,28 +103,30 @@ def claim_as_read_then_write() -> Any:
         started = [(row[15] + 1, worker, now, lease_until, row[0], row[1]) for row in rows]
         if started:
             yield QueryMany("start_read", started)
-        claims = yield from verbs._claims(rows, known, now)
-        return Claimed([claim._replace(run=begun(claim.run, worker)) for claim in claims], None)
+        claims = yield from claim_module._claims(rows, known, now)
+        return Claimed(
+            [claim._replace(run=started_run(claim.run, worker)) for claim in claims], None
+        )
 
-    def begun(run: Run, worker: str) -> Run:
+    def started_run(run: Run, worker: str) -> Run:
         return run._replace(state=State.RUNNING, attempt=run.attempt + 1, worker=worker)
 
     async def claim(
-        self: Any, worker: str, queues: Any, seats: int, lease_until: int, now: int
+        self: Any, worker: str, queues: Any, limit: int, lease_until: int, now: int
     ) -> Any:
-        rows = await self._do(read, queues, seats, now)
-        return await self._do(
-            _named("claim_runs", write), self._known, worker, rows, lease_until, now
+        rows = await self._transact(read, queues, limit, now)
+        return await self._transact(
+            _named("claim_runs", write), self._specifications, worker, rows, lease_until, now
         )
 
     planted = ExitStack()
-    planted.enter_context(patch.object(sqlite_thread, "sql", _careless_sql))
+    planted.enter_context(patch.object(sqlite_executor, "sql", _unsafe_claim_sql))
     planted.enter_context(patch.object(Store, "claim_runs", claim))
     return planted
 
 
-def _careless_sql(statement: str, dialect: str) -> str:
-    return _CARELESS.get(statement) or sql(statement, dialect)
+def _unsafe_claim_sql(statement: str, dialect: str) -> str:
+    return _UNSAFE_CLAIM.get(statement) or sql(statement, dialect)
 
 
 def overlap_that_ignores_queued_runs() -> Any:
@@ -160,8 +163,8 @@ def cursor_moved_in_a_transaction_of_its_own() -> Any:
     def without_runs(
         later: list[Any], known: Any, now: int, limit: int, decide: Any
     ) -> Statements[Any]:
-        """All steps of planning but the one that adds runs."""
-        steps = verbs.plan_due(known, now, limit, decide, NO_LIMITS)
+        """All statements of planning but the one that adds runs."""
+        steps = plan_module.plan_due(known, now, limit, decide)
         step = next(steps)
         while True:
             if isinstance(step, QueryMany) and step.statement == "add_runs":
@@ -177,16 +180,16 @@ def cursor_moved_in_a_transaction_of_its_own() -> Any:
     def add(rows: Any) -> Statements[None]:
         yield QueryMany("add_runs", rows)
 
-    async def in_two(self: Any, now: int, limit: int, decide: Any, **_: Any) -> Any:
+    async def in_two_transactions(self: Any, now: int, limit: int, decide: Any, **_: Any) -> Any:
         later: list[Any] = []
-        planned = await self._do(
-            _named("plan_due", without_runs), later, self._known, now, limit, decide
+        planned = await self._transact(
+            _named("plan_due", without_runs), later, self._specifications, now, limit, decide
         )
         if later:
-            await self._do(add, later)
+            await self._transact(add, later)
         return planned
 
-    return patch.object(Store, "plan_due", in_two)
+    return patch.object(Store, "plan_due", in_two_transactions)
 
 
 def catch_up_that_counts_a_slot_twice() -> Any:
@@ -199,11 +202,11 @@ def catch_up_that_counts_a_slot_twice() -> Any:
 
 
 def two_half_open_probes() -> Any:
-    def passed_by(gate: Any, run: Run, now: int) -> Any:
-        """It becomes the probe, and so does the next one."""
+    def gate_after_pass(gate: Any, run: Run, now: int) -> Any:
+        """Does not mark the run as the probe, so that the next run becomes one too."""
         return gate
 
-    return patch.object(planning, "passed_by", passed_by)
+    return patch.object(drafts, "gate_after_pass", gate_after_pass)
 
 
 def held_run_never_released() -> Any:
@@ -227,7 +230,7 @@ def edit_that_drops_the_slots_before_it() -> Any:
         def nothing(given: Any, now: int) -> tuple[BatchState, Plan]:
             return BatchState(given), Plan(given.schedules[0])
 
-        with patch.object(operations, "_up_to_now", nothing):
+        with patch.object(operations, "_plan_up_to_now", nothing):
             return real(given, specification, now)
 
     return patch("quarterjack.rules.edit", edit)
@@ -251,11 +254,11 @@ def lease_judged_by_a_local_clock() -> Any:
     return patch.object(LeaseRescuer, "step", step)
 
 
-def start_that_notes_no_outage() -> Any:
+def start_that_records_no_outage() -> Any:
     def nothing(*_: Any) -> Statements[None]:
         yield from ()
 
-    return patch.object(nodes, "_note_outage", nothing)
+    return patch.object(nodes, "_record_outage", nothing)
 
 
 def agents_without_limits_of_their_own() -> Any:
@@ -263,9 +266,9 @@ def agents_without_limits_of_their_own() -> Any:
 
 
 def backfill_of_slots_that_have_succeeded() -> Any:
-    def nothing(*words: Any) -> Statements[DoneSlots]:
+    def nothing(*arguments: Any) -> Statements[DoneSlots]:
         yield from ()
-        return DoneSlots(frozenset(), words[2])
+        return DoneSlots(frozenset(), arguments[2])
 
     return patch.object(facts, "read_done_slots", _named("read_done_slots", nothing))
 
@@ -277,7 +280,7 @@ def manual_errors_of_agents_not_counted() -> Any:
     return patch.object(settling, "_counts_as_error", counts)
 
 
-BUGS: dict[str, Plant] = {
+BUGS: dict[str, Callable[[], Any]] = {
     function.__name__.replace("_", " "): function
     for function in (
         settlement_not_fenced,
@@ -295,7 +298,7 @@ BUGS: dict[str, Plant] = {
         edit_that_drops_the_slots_before_it,
         lease_judged_by_a_local_clock,
         retry_after_its_schedule_was_deleted,
-        start_that_notes_no_outage,
+        start_that_records_no_outage,
         agents_without_limits_of_their_own,
         backfill_of_slots_that_have_succeeded,
         manual_errors_of_agents_not_counted,

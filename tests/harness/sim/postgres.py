@@ -1,5 +1,5 @@
-"""PostgreSQL as the database of a world. The loop of a world reaches nothing outside of it, so each
-verb is carried out on a loop of its own beside it, and the world stands still meanwhile."""
+"""PostgreSQL as the database of a simulation. The simulated event loop does no input or output, so
+a real loop in a thread runs each transaction while simulated time stands still."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from uuid import uuid4
 
 from quarterjack.errors import StoreError
 from quarterjack.sim.clock import SimulatedClock
-from quarterjack.store.postgres.connection import ManagedConnection, address_of
+from quarterjack.store.address import address_of
+from quarterjack.store.postgres.connection import ManagedConnection
 from quarterjack.store.postgres.group_commit import STATEMENT_SECONDS, Executor, settings
-from quarterjack.store.postgres.schema import bring_up_to_date
+from quarterjack.store.postgres.schema import upgrade_if_old
 from quarterjack.store.statements import Operation, Row, Statements
 from quarterjack.store.store import Store
+from quarterjack.targets import KINDS
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Beside:
-    """A real loop in a thread of its own; whoever asks waits for the answer."""
+class ThreadedLoop:
+    """A real event loop in a thread; callers block until the result is there."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, name="beside the world", daemon=True)
+        self._thread = Thread(target=self._loop.run_forever, name="real event loop", daemon=True)
         self._thread.start()
 
-    def wait_for(self, asking: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
+    def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -40,74 +42,70 @@ class Beside:
 
 
 class PostgresDatabase:
-    """A schema of its own on a server, gone when it is closed."""
+    """A schema of its own on a server, dropped by `close`."""
 
     dialect = "postgres"
-    MOMENT = "current_setting('world.moment')::bigint"
-    """How SQL asks for the moment at which a verb is carried out."""
+    CALL_INDEX = "current_setting('simulation.call_index')::bigint"
+    """SQL for the index of the current store call."""
 
     def __init__(self, url: str) -> None:
-        self.address = address_of(f"{url}?schema=world_{uuid4().hex[:12]}")
-        self.moment: Callable[[], int] = lambda: 0
-        self.link = ManagedConnection(
+        self.address = address_of(f"{url}?schema=simulation_{uuid4().hex[:12]}")
+        self.call_index: Callable[[], int] = lambda: 0
+        self.connection = ManagedConnection(
             self.address,
-            "world",
+            "simulation",
             STATEMENT_SECONDS,
             chance=lambda: 0.0,
             settings=settings(self.address, "normal"),
         )
-        self.troubles: list[str] = []
-        """What went wrong that the world has not done to it."""
-        self._beside = Beside()
-        self._beside.wait_for(self._make())
-
-    def tell_moment(self, moment: Callable[[], int]) -> None:
-        """From now on each verb knows at which moment of the world it is."""
-        self.moment = moment
+        self.errors: list[str] = []
+        """Store errors that are not injected faults."""
+        self._real_loop = ThreadedLoop()
+        self._real_loop.wait_for(self._create_schema())
 
     def store(self, clock: SimulatedClock) -> Store:
         return BlockingStore(self, clock)
 
-    def ask(self, text: str, *values: Any) -> list[Row]:
-        return self._beside.wait_for(self._ask(text, *values))
+    def query(self, text: str, *values: Any) -> list[Row]:
+        return self._real_loop.wait_for(self._query(text, *values))
 
-    def carry_out(self, walker: Executor, operation: Operation) -> None:
-        self._beside.wait_for(self._walk(walker, operation))
+    def execute(self, executor: Executor, operation: Operation) -> None:
+        self._real_loop.wait_for(self._execute(executor, operation))
         if isinstance(operation.error, StoreError):
-            self.troubles.append(f"{operation.name}: {operation.error}")
+            self.errors.append(f"{operation.name}: {operation.error}")
 
     def fill_disk(self) -> None:
-        raise AssertionError("only SQLite's disk is filled: its worlds say disk_fills")
+        raise AssertionError("the disk of PostgreSQL cannot be filled; set disk_can_fill=False")
 
     def free_disk(self) -> None:
-        """It never was full."""
+        """Never full."""
 
     def close(self) -> None:
-        self.ask(f"drop schema {self.address.schema} cascade")
-        self._beside.wait_for(self.link.close())
-        self._beside.close()
+        self.query(f"drop schema {self.address.schema} cascade")
+        self._real_loop.wait_for(self.connection.close())
+        self._real_loop.close()
 
-    async def _walk(self, walker: Executor, operation: Operation) -> None:
-        connection = await self.link.connection()
-        await connection.execute(f"set world.moment = {self.moment()}")
-        await walker.run([operation])
+    async def _execute(self, executor: Executor, operation: Operation) -> None:
+        connection = await self.connection.get()
+        await connection.execute(f"set simulation.call_index = {self.call_index()}")
+        await executor.run([operation])
 
-    async def _make(self) -> None:
-        await bring_up_to_date(await self.link.connection(), self.address, allowed=True)
+    async def _create_schema(self) -> None:
+        await upgrade_if_old(await self.connection.get(), self.address, allowed=True)
 
-    async def _ask(self, text: str, *values: Any) -> list[Row]:
-        connection = await self.link.connection()
+    async def _query(self, text: str, *values: Any) -> list[Row]:
+        connection = await self.connection.get()
         return [tuple(row) for row in await connection.fetch(text, *values)]
 
 
 class BlockingStore(Store):
-    """One way to it: the walker of production, with one transaction for each verb."""
+    """The executor of production, with a database transaction for each call."""
 
     def __init__(self, database: PostgresDatabase, clock: SimulatedClock) -> None:
-        super().__init__()
+        super().__init__(KINDS)
         self._database = database
         self._clock = clock
-        self._walker = Executor(database.link, database.address, self._known)
+        self._executor = Executor(database.connection, database.address, self._specifications)
 
     def now(self) -> int:
         return self._clock.now()
@@ -116,12 +114,14 @@ class BlockingStore(Store):
         return self._clock.now()
 
     async def watch(self, hint: Callable[[], None]) -> None:
-        """Who hints at whom is the world's."""
+        """The simulation delivers hints."""
 
     async def close(self) -> None:
-        """The database stays, for others are on it."""
+        """The database stays open for the other stores."""
 
-    async def _do(self, verb: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs) -> T:
-        operation = Operation(verb.__name__, partial(verb, *values, **named))
-        self._database.carry_out(self._walker, operation)
+    async def _transact(
+        self, transaction: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs
+    ) -> T:
+        operation = Operation(transaction.__name__, partial(transaction, *values, **named))
+        self._database.execute(self._executor, operation)
         return operation.answer()  # type: ignore[no-any-return]

@@ -1,5 +1,5 @@
-"""What a claim costs beside dead rows that nobody can clear away, for a stranger's transaction
-still sees them."""
+"""How long claims take when a table has many dead rows that vacuum cannot remove, because an open
+transaction still sees them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import asyncpg
 
-from quarterjack.store.postgres.connection import Address
+from quarterjack.store.address import Address
 from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.times.instants import SECOND
 
@@ -17,18 +17,19 @@ CLAIMS = 100
 async def claims_beside_dead_rows(
     store: PostgresStore, address: Address, queued: int, dead: int
 ) -> tuple[float, float]:
-    """The median and the 99th of a hundred, in ms; so many runs are queued."""
-    stranger = await asyncpg.connect(address.url)
-    await stranger.execute("begin isolation level repeatable read")
-    await stranger.fetchval("select txid_current()")
+    """The median and 99th percentile of a hundred claims, in ms. `queued` is the number of queued
+    runs."""
+    other = await asyncpg.connect(address.url)
+    await other.execute("begin isolation level repeatable read")
+    await other.fetchval("select txid_current()")
     writer = await asyncpg.connect(address.url, server_settings={"search_path": address.schema})
-    for _ in range(0, dead, 2 * queued):  # claimed, and put back
+    for _ in range(0, dead, 2 * queued):  # each update leaves a dead row per run
         await writer.execute("update runs set state = 'running'")
         await writer.execute("update runs set state = 'queued'")
     await writer.close()
-    costs = sorted([await _claim_ms(store) for _ in range(CLAIMS)])
-    await stranger.close()
-    return costs[CLAIMS // 2], costs[CLAIMS - 2]
+    durations = sorted([await _claim_ms(store) for _ in range(CLAIMS)])
+    await other.close()
+    return durations[CLAIMS // 2], durations[CLAIMS - 2]
 
 
 async def _claim_ms(store: PostgresStore) -> float:

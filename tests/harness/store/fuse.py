@@ -1,4 +1,4 @@
-"""A file system of a program's own (FUSE), as small as can be: an empty folder, really mounted."""
+"""A minimal FUSE file system: an empty folder, really mounted."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import pytest
 
 LOOKUP, FORGET, GETATTR, INIT = 1, 2, 3, 26
 _FOLDER = 0o40755
-_ASKED = struct.Struct("=IIQQIIII")
+_REQUEST = struct.Struct("=IIQQIIII")
 
 
 @contextmanager
 def fuse_folder(folder: Path, kind: str) -> Iterator[Path]:
-    """An empty folder on a file system that calls itself so, such as `fuse.sshfs`."""
+    """An empty folder on a file system of this type, such as `fuse.sshfs`."""
     folder.mkdir()
     try:
         device = os.open("/dev/fuse", os.O_RDWR)
     except OSError as error:
-        pytest.skip(f"NOT SHOWN HERE: there is no FUSE: {error}")
+        pytest.skip(f"NOT SHOWN HERE: no /dev/fuse: {error}")
     try:
         _mount(folder, kind, f"fd={device},rootmode=40000,user_id=0,group_id=0")
     except OSError as error:
@@ -49,17 +49,17 @@ def _mount(folder: Path, kind: str, options: str) -> None:
 
 
 def _serve(device: int) -> None:
-    with suppress(OSError):  # it was unmounted
+    with suppress(OSError):  # unmounted
         while True:
-            _, what, unique, *_ = _ASKED.unpack_from(os.read(device, 1 << 18))
-            if what != FORGET:
-                error, said = _answer(what)
-                os.write(device, struct.pack("=IiQ", 16 + len(said), -error, unique) + said)
+            _, opcode, unique, *_ = _REQUEST.unpack_from(os.read(device, 1 << 18))
+            if opcode != FORGET:
+                error, data = _answer(opcode)
+                os.write(device, struct.pack("=IiQ", 16 + len(data), -error, unique) + data)
 
 
-def _answer(what: int) -> tuple[int, bytes]:
-    if what == INIT:
+def _answer(opcode: int) -> tuple[int, bytes]:
+    if opcode == INIT:
         return 0, struct.pack("=IIIIHHII36x", 7, 31, 0, 0, 0, 0, 4096, 1)
-    if what == GETATTR:
+    if opcode == GETATTR:
         return 0, struct.pack("=QII6Q3I7I", 60, 0, 0, 1, *[0] * 8, _FOLDER, 2, *[0] * 5)
-    return (errno.ENOENT if what == LOOKUP else errno.ENOSYS), b""
+    return (errno.ENOENT if opcode == LOOKUP else errno.ENOSYS), b""

@@ -1,5 +1,5 @@
-"""Somebody between us and PostgreSQL, as pgbouncer is: the process that it names is not the one
-that answers."""
+"""A proxy that looks like pgbouncer in transaction mode: the process id that the client is given
+at connect is not the one of the server process."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from contextlib import contextmanager
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 KEY = b"K\x00\x00\x00\x0c"
-"""How the server begins to say which process answers; its number follows."""
+"""The start of the BackendKeyData message; the process id follows."""
 
 
 @contextmanager
 def pooled(url: str, port: int) -> Iterator[str]:
-    """The same address, by way of a pool."""
+    """The same address through the proxy."""
 
-    class Between(BaseRequestHandler):
+    class Proxy(BaseRequestHandler):
         def handle(self) -> None:
             with socket.create_connection(("127.0.0.1", port)) as server:
                 while forwarded(self.request, server):
                     pass
 
-    with ThreadingTCPServer(("127.0.0.1", 0), Between) as between:
-        serving = threading.Thread(target=between.serve_forever)
+    with ThreadingTCPServer(("127.0.0.1", 0), Proxy) as proxy:
+        serving = threading.Thread(target=proxy.serve_forever)
         serving.start()
         try:
-            yield url.replace(f":{port}", f":{between.server_address[1]}")
+            yield url.replace(f":{port}", f":{proxy.server_address[1]}")
         finally:
-            between.shutdown()
+            proxy.shutdown()
             serving.join()
 
 
 def forwarded(client: socket.socket, server: socket.socket) -> bool:
-    """What has arrived at either side; False if one of them has gone."""
+    """Forward what has arrived from either side; False if one of them has disconnected."""
     ready, _, _ = select.select([client, server], [], [])
     for each in ready:
         data = each.recv(65536)

@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own: started from the wheel, on a port of its own, and gone afterwards."""
+"""A PostgreSQL server for tests: installed as a wheel, on a free port, deleted afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = 65534
 
 
 class Server:
-    """One cluster in a folder of its own; it can be stopped in every way, and started again."""
+    """A cluster in a temporary folder, which can be stopped, killed and started again."""
 
     def __init__(self, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="quarterjack-"))
@@ -54,7 +54,7 @@ class Server:
         return f"postgresql://app@127.0.0.1:{self.port}/postgres"
 
     def program(self, name: str) -> Path:
-        """One of those that came with it."""
+        """The path of a client program, such as `pg_dump`."""
         return self._programs / name
 
     def start(self) -> None:
@@ -69,7 +69,7 @@ class Server:
                 return
             assert self.process.poll() is None, (self.folder / "log.txt").read_text()
             time.sleep(0.02)
-        raise AssertionError("PostgreSQL does not start")
+        raise AssertionError("PostgreSQL did not start")
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT is fast, SIGQUIT immediate."""
@@ -84,8 +84,15 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _is_ready(self) -> bool:
-        caller = [str(self._programs / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
-        return subprocess.run(caller, check=False).returncode == 0
+        command = [
+            str(self._programs / "pg_isready"),
+            "-q",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(self.port),
+        ]
+        return subprocess.run(command, check=False).returncode == 0
 
     def _run(self, program: str, *options: str) -> None:
         command = [str(self._programs / program), *options]
@@ -101,8 +108,8 @@ def free_port() -> int:
 
 @cache
 def server(fsync: str = "off") -> Server:
-    """The one that the tests of this process share. No power is cut before it: what it has told the
-    operating system is safe, whoever is killed."""
-    made = Server(fsync=fsync)
-    atexit.register(made.close)
-    return made
+    """Shared by the tests of this process. No test cuts its power, so it need not fsync: writes
+    that have reached the operating system survive a kill."""
+    server = Server(fsync=fsync)
+    atexit.register(server.close)
+    return server

@@ -1,4 +1,4 @@
-"""The stores that the contract is asked of. A second one joins by one line."""
+"""Stores for tests, with a synchronous client. Another kind of store is one line in `STORES`."""
 
 from __future__ import annotations
 
@@ -12,53 +12,55 @@ from uuid import uuid4
 
 import pytest
 
-from harness.rules.world import at
+from harness.rules.values import at
 from harness.store.server import server
-from harness.store.stored_world import SetClock
+from harness.store.stored_world import ManualClock
 from quarterjack import rules
 from quarterjack.rules import Limits, Run, Schedule, read_specification
-from quarterjack.store.postgres.connection import address_of
+from quarterjack.store.address import address_of
 from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.statements import Statements
 from quarterjack.store.store import Store
+from quarterjack.store.transactions.metadata import SERVICE_SETTINGS
 from quarterjack.store.types import Caller, Claim, NewSchedule
+from quarterjack.targets import KINDS
 from quarterjack.times.instants import SECOND
 
 T = TypeVar("T")
 
 
-async def sqlite(folder: Path, clock: SetClock) -> Store:
+async def sqlite(folder: Path, clock: ManualClock) -> Store:
     path = folder / "quarterjack.db"
-    return SqliteStore(open_database(path, now=clock.now(), create=True), path, clock)
+    return SqliteStore(open_database(path, now=clock.now(), create=True), path, clock, KINDS)
 
 
-async def postgres(folder: Path, clock: SetClock) -> Store:
+async def postgres(folder: Path, clock: ManualClock) -> Store:
     return await postgres_at(f"{server().url}?schema=s{uuid4().hex[:12]}", clock)
 
 
-async def postgres_at(url: str, clock: SetClock) -> Store:
-    return await PostgresStore(address_of(url), clock, "tests").open(create=True)
+async def postgres_at(url: str, clock: ManualClock) -> Store:
+    return await PostgresStore(address_of(url), clock, "tests", KINDS).open(create=True)
 
 
 STORES = {"SQLite": sqlite, "PostgreSQL": postgres}
-HOUSES = ["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.unmeasured)]
-"""What is lived on both for hours of their clock."""
+DATABASES = ["SQLite", pytest.param("PostgreSQL", marks=pytest.mark.unmeasured)]
+"""For tests that simulate many hours; those on PostgreSQL are left out of the coverage."""
 
 
-class Asking:
-    """A store, asked from plain functions, with the words that the tests need."""
+class StoreClient:
+    """A store with a synchronous interface, and shortcuts for what tests do with it."""
 
-    def __init__(self, store: Store, clock: SetClock, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, store: Store, clock: ManualClock, loop: asyncio.AbstractEventLoop) -> None:
         self.store = store
         self.clock = clock
         self._loop = loop
 
     @cached_property
     def reads(self) -> Reader:
-        return Reader(self.url)
+        return Reader(self.url, KINDS)
 
     @property
     def url(self) -> str:
@@ -68,8 +70,8 @@ class Asking:
         assert isinstance(store, PostgresStore)
         return f"{store._address.url}?schema={store._address.schema}"
 
-    def __call__(self, asking: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run_until_complete(asyncio.wait_for(asking, 60))
+    def __call__(self, call: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run_until_complete(asyncio.wait_for(call, 60))
 
     @property
     def now(self) -> int:
@@ -89,19 +91,21 @@ class Asking:
         now = self.now
 
         def decide(identity: int, each: NewSchedule, active: int) -> Schedule:
-            key, said = each.key, each.specification
-            return rules.create(identity, key, said, now, active=active, limits=limits)
+            return rules.create(
+                identity, each.key, each.specification, now, active=active, limits=limits
+            )
 
-        caller = Caller("ada", "test", "create", limits=limits)
-        return list(self(self.store.add_schedules(wanted, decide, now, caller)))
+        self(put_limits(self.store, limits))
+        caller = Caller("ada", "test", "create")
+        return list(self(self.store.add_schedules(lambda _: (wanted, decide), now, caller)))
 
     def plan(self, limit: int = 1000) -> Any:
         return self(self.store.plan_due(self.now, limit, rules.plan))
 
-    def claim(self, worker: str = "w1", seats: int = 1000, **words: Any) -> list[Claim]:
+    def claim(self, worker: str = "w1", limit: int = 1000, **words: Any) -> list[Claim]:
         queues = words.get("queues", ["default"])
         lease_until = self.now + 10 * SECOND
-        claimed = self(self.store.claim_runs(worker, queues, seats, lease_until, self.now))
+        claimed = self(self.store.claim_runs(worker, queues, limit, lease_until, self.now))
         return list(claimed.claims)
 
     def settle(self, *ended: tuple[Run, rules.Outcome], worker: str = "w1") -> Any:
@@ -121,74 +125,79 @@ class Asking:
         return rules.Outcome(rules.Ending(ending), self.now, **words)
 
 
+async def put_limits(store: Store, limits: Limits) -> None:
+    """As the last start of a service stored them."""
+    await store.put_metadata(SERVICE_SETTINGS, rules.ServiceSettings(limits=limits).to_text())
+
+
 def new(key: str, now: int, **fields: Any) -> NewSchedule:
     target = {} if {"command", "plugin"} & fields.keys() else {"task": "work"}
-    said = read_specification({**target, **fields}, key=key, now=now)
-    return NewSchedule(key, said, None, "test")
+    specification = read_specification({**target, **fields}, kinds=KINDS, key=key, now=now)
+    return NewSchedule(key, specification, None, "test")
 
 
-def connection(ask: Asking) -> Any:
-    """That to the file, for what only SQLite has."""
-    return ask.store._walker._connection  # type: ignore[attr-defined]
+def connection(client: StoreClient) -> Any:
+    """The connection of a store on SQLite."""
+    return client.store._executor._connection  # type: ignore[attr-defined]
 
 
-def query(ask: Asking, text: str, *values: Any) -> list[tuple[Any, ...]]:
-    """To look into the database, or to meddle with it, as somebody with a browser would."""
-    if isinstance(ask.store, SqliteStore):
-        connection = ask.store._walker._connection
+def query(client: StoreClient, text: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Run SQL behind the back of the store, as with a database browser."""
+    if isinstance(client.store, SqliteStore):
+        connection = client.store._executor._connection
         return [tuple(row) for row in connection.execute(text, values).fetchall()]
 
-    async def caller() -> list[tuple[Any, ...]]:
-        store = ask.store
+    async def fetch() -> list[tuple[Any, ...]]:
+        store = client.store
         assert isinstance(store, PostgresStore)
-        connection = await store._main.link.connection()
+        connection = await store._executor.connection.get()
         await connection.execute(f"set search_path = {store._address.schema}")
         return [tuple(row) for row in await connection.fetch(text, *values)]
 
-    return ask(caller())
+    return client(fetch())
 
 
 @contextmanager
-def statements(ask: Asking) -> Iterator[list[str]]:
-    """The names of those that are asked for meanwhile."""
-    caller: list[str] = []
-    doing = ask.store._do
+def statements(client: StoreClient) -> Iterator[list[str]]:
+    """Records the names of the statements that are executed meanwhile."""
+    names: list[str] = []
+    transact = client.store._transact
 
-    def noting(verb: Callable[..., Statements[Any]], *values: Any, **named: Any) -> Any:
-        def noted() -> Statements[Any]:
-            steps, rows = verb(*values, **named), None
+    def recording(transaction: Callable[..., Statements[Any]], *values: Any, **named: Any) -> Any:
+        def recorded() -> Statements[Any]:
+            running, rows = transaction(*values, **named), None
             while True:
                 try:
-                    step = steps.send(rows)
+                    query = running.send(rows)
                 except StopIteration as end:
                     return end.value
-                caller.append(step.statement)
-                rows = yield step
+                names.append(query.statement)
+                rows = yield query
 
-        return doing(noted)
+        return transact(recorded)
 
-    ask.store._do = noting  # type: ignore[method-assign]
-    yield caller
-    ask.store._do = doing  # type: ignore[method-assign]
-
-
-@contextmanager
-def asking(kind: str, folder: Path, now: str = "08:00") -> Iterator[Asking]:
-    with asking_of(partial(STORES[kind], folder), at(now)) as ask:
-        yield ask
+    client.store._transact = recording  # type: ignore[method-assign]
+    yield names
+    client.store._transact = transact  # type: ignore[method-assign]
 
 
 @contextmanager
-def asking_of(
-    opening: Callable[[SetClock], Coroutine[Any, Any, Store]], now: int
-) -> Iterator[Asking]:
+def open_client(kind: str, folder: Path, now: str = "08:00") -> Iterator[StoreClient]:
+    with client_of(partial(STORES[kind], folder), at(now)) as client:
+        yield client
+
+
+@contextmanager
+def client_of(
+    opening: Callable[[ManualClock], Coroutine[Any, Any, Store]], now: int
+) -> Iterator[StoreClient]:
     loop = asyncio.new_event_loop()
-    clock = SetClock(now)
-    ask = Asking(loop.run_until_complete(opening(clock)), clock, loop)
+    clock = ManualClock(now)
+    client = StoreClient(loop.run_until_complete(opening(clock)), clock, loop)
     try:
-        yield ask
+        yield client
     finally:
-        if "reads" in vars(ask):
-            ask.reads.close()
-        ask(ask.store.close())
+        if "reads" in vars(client):
+            client.reads.close()
+        client(client.store.close())
         loop.close()

@@ -1,5 +1,5 @@
-"""Two processes write, and write the log back, at once and again and again; afterwards the file is
-whole, and every row that was acknowledged is in it. `make wal` does so a million times."""
+"""Two processes write and checkpoint at the same time, many times; afterwards the file must be
+intact and contain every acknowledged row. `make wal` does so a million times."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ WRITERS = 2
 
 
 def write(path: Path, writer: int, count: int, seed: int) -> None:
-    """One of the two: each row is followed by an attempt to write the log back. What was
-    acknowledged is told at the end."""
-    chance = Random(seed * WRITERS + writer)
+    """One of the two processes: after each row it tries to checkpoint. Prints how many rows were
+    acknowledged."""
+    random = Random(seed * WRITERS + writer)
     connection = open_database(path, now=0)
-    connection.pragma("synchronous", "off")  # no power is cut here, and a million syncs take a day
+    connection.pragma(
+        "synchronous", "off"
+    )  # a million syncs take a day, and this test cuts no power
     statement = "insert into metadata values (?, ?)"
     for number in range(count):
-        connection.execute(statement, (f"{writer}-{number}", "x" * chance.randrange(200)))
+        connection.execute(statement, (f"{writer}-{number}", "x" * random.randrange(200)))
         with contextlib.suppress(apsw.BusyError):
-            connection.wal_checkpoint(mode=chance.choice(MODES))
+            connection.wal_checkpoint(mode=random.choice(MODES))
     connection.close()
     print(count)
 
 
 def pairs_at_once(folder: Path, pairs: int, seed: int) -> int:
-    """So many rows and writings-back by two processes; how many rows were acknowledged."""
+    """Run both processes and check the result; how many rows were acknowledged."""
     path = folder / "q.db"
     open_database(path, now=0, create=True).close()
     program = [sys.executable, "-m", "harness.store.wal", "--path", str(path), "--seed", str(seed)]
@@ -54,18 +56,20 @@ def pairs_at_once(folder: Path, pairs: int, seed: int) -> int:
         )
         for number in range(WRITERS)
     ]
-    told = [int(writer.communicate()[0]) for writer in writers]
-    check(path, told)
-    return sum(told)
+    counts = [int(writer.communicate()[0]) for writer in writers]
+    check(path, counts)
+    return sum(counts)
 
 
-def check(path: Path, told: list[int]) -> None:
+def check(path: Path, counts: list[int]) -> None:
     connection = open_database(path, now=0)
     assert connection.pragma("integrity_check") == "ok", path
     found = {str(row[0]) for row in connection.execute("select name from metadata")}
     connection.close()
-    owed = {f"{writer}-{number}" for writer, count in enumerate(told) for number in range(count)}
-    assert owed <= found, f"acknowledged and lost: {sorted(owed - found)[:5]}"
+    acknowledged = {
+        f"{writer}-{number}" for writer, count in enumerate(counts) for number in range(count)
+    }
+    assert acknowledged <= found, f"acknowledged and lost: {sorted(acknowledged - found)[:5]}"
 
 
 def main() -> None:
@@ -82,7 +86,7 @@ def main() -> None:
     while done < options.pairs:
         with tempfile.TemporaryDirectory() as folder:
             done += pairs_at_once(Path(folder), min(ROUND, options.pairs), options.seed + done)
-        print(f"{done} pairs in {time.monotonic() - begun:.0f} s, every row is there", flush=True)
+        print(f"{done} pairs in {time.monotonic() - begun:.0f} s, no row is missing", flush=True)
 
 
 if __name__ == "__main__":

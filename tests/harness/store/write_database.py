@@ -1,6 +1,6 @@
 """Writes `databases/sqlite_N.sql` and `databases/postgres_N.sql`: a database with some of
-everything in it, as the program at this commit writes it. Run it before you change the schema or
-what is stored, and commit the files with the change: `test_upgrade.py` upgrades each of them.
+everything in it, as the program of this commit writes it. Run it before you change the schema or
+stored data, and commit the files with the change: `test_upgrade.py` upgrades each of them.
 
     PYTHONPATH=tests .venv/bin/python -m harness.store.write_database
 """
@@ -15,59 +15,60 @@ from typing import Any
 
 import apsw.shell
 
-from harness.rules.world import at
+from harness.rules.values import at
 from harness.store.server import server
-from harness.store.stores import Asking, asking, connection
+from harness.store.stores import StoreClient, connection, open_client
 from quarterjack import rules
 from quarterjack.control import Control
 from quarterjack.rules import read_specification
-from quarterjack.store.migrations import migrations
+from quarterjack.store.migrations import load_migrations
 from quarterjack.store.types import NewSchedule
+from quarterjack.targets import KINDS
 
-HERE = Path(__file__).parent / "databases"
+FOLDER = Path(__file__).parent / "databases"
 SCHEMA = "the_schema"
-"""What the schema is called in the file for PostgreSQL."""
+"""The name of the schema in the dump for PostgreSQL."""
 BREAKER = {"threshold": 1, "reset_after": "10m"}
 
 
 def write() -> None:
-    HERE.mkdir(exist_ok=True)
+    FOLDER.mkdir(exist_ok=True)
     for kind, dialect in (("SQLite", "sqlite"), ("PostgreSQL", "postgres")):
-        with asking(kind, Path(tempfile.mkdtemp())) as ask:
-            live(ask)
-            number = migrations(dialect)[-1].number
-            path = HERE / f"{dialect}_{number}.sql"
-            path.write_text(sqlite_text(ask) if dialect == "sqlite" else postgres_text(ask))
+        with open_client(kind, Path(tempfile.mkdtemp())) as client:
+            populate(client)
+            number = load_migrations(dialect)[-1].number
+            path = FOLDER / f"{dialect}_{number}.sql"
+            path.write_text(sqlite_text(client) if dialect == "sqlite" else postgres_text(client))
             print(path)
 
 
-def live(ask: Asking) -> None:
-    """From 08:00 to 12:00: each key says what becomes of it."""
-    keys = _add_all(ask)
+def populate(client: StoreClient) -> None:
+    """From 08:00 to 12:00; the key of a schedule tells what happens to it."""
+    keys = _add_all(client)
     removed = {"removed-retrying", "removed-held", "removed-running"}
     failing = {"removed-retrying", "removed-held", "retrying"}
     running = {"removed-running", "completion-running"}
     for hour in (9, 10, 11):
-        ask.go(f"{hour:02}:00")
-        ask.plan()
-        claims = ask.claim()
+        client.go(f"{hour:02}:00")
+        client.plan()
+        claims = client.claim()
         if hour == 11:
             for key in removed:
-                ask.change(keys[key], rules.delete, though_running=True)
+                client.change(keys[key], rules.delete, though_running=True)
         for claim in claims:
             fails = claim.key in failing and hour == 11
             if claim.key not in running or hour < 11:
-                ask.settle((claim.run, ask.outcome("failed" if fails else "succeeded")))
-    ask.go("11:59")
-    control = Control(ask.store, by="ada", origin="cli")
-    ask(control.pause("paused", reason="repairs"))
-    ask(control.delete("deleted"))
-    ask(control.backfill("backfilling", at("08:30"), at("11:30")))
-    ask.go("12:00")
-    ask.plan()
+                client.settle((claim.run, client.outcome("failed" if fails else "succeeded")))
+    client.go("11:59")
+    control = Control(client.store, by="ada", origin="cli")
+    client(control.pause("paused", reason="repairs"))
+    client(control.delete("deleted"))
+    client(control.backfill("backfilling", at("08:30"), at("11:30")))
+    client.go("12:00")
+    client.plan()
 
 
-def _add_all(ask: Asking) -> dict[str, int]:
+def _add_all(client: StoreClient) -> dict[str, int]:
     task, shared = {"task": "work"}, {"plugin": "shared", "circuit_breaker": BREAKER}
     wanted: dict[str, dict[str, Any]] = {
         "hourly": {"every": "1h", **task},
@@ -87,24 +88,24 @@ def _add_all(ask: Asking) -> dict[str, int]:
         "own-preset": {"every": "1h", "preset": "agent", **task},
         "calling": {"every": "1h", "workflow_id": 7},
     }
-    return {key: _add(ask, key, fields) for key, fields in wanted.items()}
+    return {key: _add(client, key, fields) for key, fields in wanted.items()}
 
 
-def _add(ask: Asking, key: str, fields: dict[str, Any]) -> int:
-    specification = read_specification(fields, key=key, now=ask.now)
-    (made,) = ask.add_all([NewSchedule(key, specification, None, "test")])
+def _add(client: StoreClient, key: str, fields: dict[str, Any]) -> int:
+    specification = read_specification(fields, kinds=KINDS, key=key, now=client.now)
+    (made,) = client.add_all([NewSchedule(key, specification, None, "test")])
     return made.id
 
 
-def sqlite_text(ask: Asking) -> str:
+def sqlite_text(client: StoreClient) -> str:
     out = io.StringIO()
-    shell = apsw.shell.Shell(stdout=out, db=connection(ask))
+    shell = apsw.shell.Shell(stdout=out, db=connection(client))
     shell.process_command(".dump")  # type: ignore[no-untyped-call]
     return out.getvalue()
 
 
-def postgres_text(ask: Asking) -> str:
-    address = ask.store._address  # type: ignore[attr-defined]
+def postgres_text(client: StoreClient) -> str:
+    address = client.store._address  # type: ignore[attr-defined]
     command = [str(server().program("pg_dump")), address.url, "--schema", address.schema]
     options = ["--inserts", "--no-owner", "--no-privileges", "--no-comments"]
     done = subprocess.run([*command, *options], check=True, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Fixed instants for tests: `at("2025-03-08T12:00Z")`, and `us(...)` for the same as an integer."""
+"""Fixed instants for tests: `at("2025-03-08T12:00Z")`, and `us(...)` in microseconds."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def us(text: str) -> int:
 
 
 def texts(instants: list[datetime]) -> list[str]:
-    """`2025-03-09T07:00Z`, for comparing lists at a glance."""
+    """As `2025-03-09T07:00Z`."""
     return [f"{instant:%Y-%m-%dT%H:%M}Z" for instant in instants]

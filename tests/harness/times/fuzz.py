@@ -1,6 +1,6 @@
-"""Hostile strings for the parsers: nothing but `InvalidRecurrence`, and never for long.
+"""Hostile strings for the parsers, which must raise `InvalidRecurrence` or nothing, quickly.
 
-`make fuzz` throws a million of them; the suite some thousands.
+`make fuzz` tries a million of them, the suite some thousands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from harness.times.cold import prune
+from harness.times.caches import clear_caches
 from quarterjack import Cron, Daily, InvalidRecurrence, Weekly, parse
 from quarterjack.times import Window, warnings
 from quarterjack.times.durations import read_duration, read_interval
@@ -40,7 +40,7 @@ NUMBERS = ("0", "00", "7", "31", "59", "60", "99", "-1", "4294967296", "9" * 30,
 
 
 def hostile(random: Random) -> str:
-    """A seed with some of it changed, doubled, cut or joined to another, or plain noise."""
+    """A mutated seed, or noise."""
     if random.random() < 0.1:
         return "".join(random.choices(LETTERS, k=random.randrange(300)))
     text = random.choice(SEEDS)
@@ -68,8 +68,8 @@ def hostile(random: Random) -> str:
     return text
 
 
-def use(text: str) -> None:
-    """A recurrence that was taken must also answer."""
+def parse_and_use(text: str) -> None:
+    """An accepted recurrence must work."""
     recurrence = parse(text, now=NOW, key="fuzz")
     recurrence.next(NOW)
     recurrence.prev(NOW)
@@ -79,7 +79,7 @@ def use(text: str) -> None:
 
 
 READERS: dict[str, Callable[[str], Any]] = {
-    "parse": use,
+    "parse": parse_and_use,
     "cron": lambda text: Cron(text, timezone="America/New_York", key="k").next(NOW),
     "cron with seconds": lambda text: Cron(text, seconds=True, key="k").next(NOW),
     "posix": lambda text: Cron(text, dialect="posix").next(NOW),
@@ -95,39 +95,38 @@ READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def attack(count: int, seed: int) -> tuple[Counter[str], float]:
-    """How often each reader took or refused a string, and the longest CPU time of one."""
+def fuzz(count: int, seed: int) -> tuple[Counter[str], float]:
+    """The number of accepted and refused strings, and the longest CPU time of one."""
     random = Random(seed)
     tally: Counter[str] = Counter()
     longest = 0.0
     names = list(READERS)
     for text in _strings(random, count):
         name = random.choices(names, [6, 3, 2, 2, *[1] * (len(names) - 4)])[0]
-        spent, taken = _throw(name, text)
-        if spent > CPU_SECONDS_MAX:  # a pause of the machine's own is not repeated
-            spent = min(_throw_cold(name, text) for _ in range(3))
+        spent, accepted = _try(name, text)
+        if spent > CPU_SECONDS_MAX:  # a pause of the machine would not be repeated
+            spent = min(_try_cold(name, text) for _ in range(3))
         assert spent <= CPU_SECONDS_MAX, f"{name} took {spent:.3f} s of CPU for {text!r}"
         longest = max(longest, spent)
-        tally["taken" if taken else "refused"] += 1
+        tally["accepted" if accepted else "refused"] += 1
     return tally, longest
 
 
-def _throw_cold(name: str, text: str) -> float:
-    """Nothing may be quick only because it was asked before."""
-    prune()
-    return _throw(name, text)[0]
+def _try_cold(name: str, text: str) -> float:
+    clear_caches()
+    return _try(name, text)[0]
 
 
-def _throw(name: str, text: str) -> tuple[float, bool]:
-    began = time.process_time()
+def _try(name: str, text: str) -> tuple[float, bool]:
+    started_at = time.process_time()
     try:
         READERS[name](text)
     except InvalidRecurrence as error:
         assert error.problems, f"{name} refused {text!r} without a reason"
-        return time.process_time() - began, False
+        return time.process_time() - started_at, False
     except Exception as error:
         raise AssertionError(f"{name} raised {error!r} for {text!r}") from error
-    return time.process_time() - began, True
+    return time.process_time() - started_at, True
 
 
 def _strings(random: Random, count: int) -> Iterator[str]:
@@ -145,13 +144,13 @@ def main() -> None:
     longest = 0.0
     with ProcessPoolExecutor() as pool:
         share = options.count // parts
-        attacks = [pool.submit(attack, share, options.seed * 1000 + part) for part in range(parts)]
-        for found in attacks:
+        shares = [pool.submit(fuzz, share, options.seed * 1000 + part) for part in range(parts)]
+        for found in shares:
             counted, spent = found.result()
             tally += counted
             longest = max(longest, spent)
-    print(f"strings thrown                {tally.total():>12,}   (seed {options.seed})")
-    print(f"taken, and then answering     {tally['taken']:>12,}")
+    print(f"strings                       {tally.total():>12,}   (seed {options.seed})")
+    print(f"accepted                      {tally['accepted']:>12,}")
     print(f"refused with InvalidRecurrence{tally['refused']:>12,}")
     print(f"other exceptions              {0:>12,}")
     print(f"longest, CPU milliseconds     {longest * 1000:>12.1f}   (limit 50)")

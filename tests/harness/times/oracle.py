@@ -1,6 +1,6 @@
-"""Generated recurrences around changes of offset, each compared with the walk over real minutes.
+"""Random recurrences around changes of offset, each compared with the walk over real minutes.
 
-`make oracle` visits every change from 2020 to 2037; the suite visits a seeded sample of them.
+`make oracle` tests every change from 2020 to 2037, the suite a seeded sample of them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from quarterjack.times.instants import from_datetime
 FIRST_YEAR, LAST_YEAR = 2020, 2037
 AROUND = timedelta(days=1, hours=12)
 EDGES = (-121, -120, -61, -60, -31, -30, -1, 0, 1, 29, 30, 59, 60, 61, 119, 120)
-"""Minutes from a change at which its gap or fold begins and ends, and their neighbours."""
+"""Minutes from a change at which gaps and folds begin and end, and their neighbours."""
 GAPS = ("after", "skip")
 FOLDS = ("once", "twice")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A recurrence, and how the walk is to understand it."""
+    """A recurrence, and its meaning for the walk."""
 
     recurrence: Recurrence
     matches: walk.Matches
@@ -39,22 +39,20 @@ class Case:
 
 @dataclass
 class Tally:
-    """What was compared."""
-
     changes: int = 0
     recurrences: int = 0
     slots: int = 0
-    questions: int = 0
+    queries: int = 0
 
     def add(self, other: Tally) -> None:
         self.changes += other.changes
         self.recurrences += other.recurrences
         self.slots += other.slots
-        self.questions += other.questions
+        self.queries += other.queries
 
 
 def check_change(zone: str, change: datetime, random: Random, cases: int) -> Tally:
-    """Compare so many generated recurrences with the walk around one change of offset."""
+    """Compares random recurrences with the walk around one change of offset."""
     start, end = change - AROUND, change + AROUND
     start = start.replace(second=0)
     steps = walk.steps(zone, start, end)
@@ -80,68 +78,68 @@ def compare(
     random: Random,
     tally: Tally,
 ) -> None:
-    """All five questions, at random instants and beside each slot."""
+    """Compares all methods, at random instants and around some slots."""
     tally.recurrences += 1
     tally.slots += len(expected)
-    said = recurrence.between(start - timedelta(microseconds=1), end)
-    assert said == expected, f"{recurrence!r} between {start} and {end}: {said} != {expected}"
+    found = recurrence.between(start - timedelta(microseconds=1), end)
+    assert found == expected, f"{recurrence!r} between {start} and {end}: {found} != {expected}"
     span = (end - start) // timedelta(seconds=1)
-    caller = [start + timedelta(seconds=random.randrange(span)) for _ in range(4)]
+    instants = [start + timedelta(seconds=random.randrange(span)) for _ in range(4)]
     for slot in random.sample(expected, min(3, len(expected))):
-        caller += [slot, slot - timedelta(microseconds=1), slot + timedelta(microseconds=1)]
-    low, high = sorted(random.sample(caller, 2))
+        instants += [slot, slot - timedelta(microseconds=1), slot + timedelta(microseconds=1)]
+    low, high = sorted(random.sample(instants, 2))
     counted = recurrence.slots.count(from_datetime(low), from_datetime(high))
     inside = sum(low < slot <= high for slot in expected)
     assert counted == inside, f"{recurrence!r} in ({low}, {high}]: {counted}, not {inside}"
-    for instant in caller:
-        tally.questions += 3
+    for instant in instants:
+        tally.queries += 3
         where = f"{recurrence!r} at {instant}"
         later = [slot for slot in expected if slot > instant]
         earlier = [slot for slot in expected if slot <= instant]
-        said_next, said_prev = recurrence.next(instant), recurrence.prev(instant)
+        following, previous = recurrence.next(instant), recurrence.prev(instant)
         if later:
-            assert said_next == later[0], f"{where}: next {said_next}, not {later[0]}"
+            assert following == later[0], f"{where}: next {following}, not {later[0]}"
         else:
-            assert said_next is None or said_next > end, f"{where}: next {said_next}, too early"
+            assert following is None or following > end, f"{where}: next {following}, too early"
         if earlier:
-            assert said_prev == earlier[-1], f"{where}: prev {said_prev}, not {earlier[-1]}"
+            assert previous == earlier[-1], f"{where}: prev {previous}, not {earlier[-1]}"
         else:
-            assert said_prev is None or said_prev < start, f"{where}: prev {said_prev}, too late"
+            assert previous is None or previous < start, f"{where}: prev {previous}, too late"
         assert recurrence.matches(instant) == (instant in expected), f"{where}: matches"
 
 
 def draw(random: Random, zone: str, change: datetime) -> Case:
-    """Mostly cron; the walls named are mostly those that the change skips or repeats."""
-    beside = random.choice([random.randrange(-90, 90), random.choice(EDGES)])
-    wall = random.choice([change, change - timedelta(seconds=1)]).astimezone(walk.zone(zone))
-    wall = wall.replace(tzinfo=None, fold=0, second=0) + timedelta(minutes=beside)
-    words = {"dst_gap": random.choice(GAPS), "dst_fold": random.choice(FOLDS)}
+    """Mostly cron, and mostly wall_time times that the change skips or repeats."""
+    offset = random.choice([random.randrange(-90, 90), random.choice(EDGES)])
+    wall_time = random.choice([change, change - timedelta(seconds=1)]).astimezone(walk.zone(zone))
+    wall_time = wall_time.replace(tzinfo=None, fold=0, second=0) + timedelta(minutes=offset)
+    options = {"dst_gap": random.choice(GAPS), "dst_fold": random.choice(FOLDS)}
     kind = random.choices(["cron", "pattern", "every"], [6, 2, 2])[0]
     if kind == "cron":
-        return draw_cron(random, zone, wall, words)
+        return draw_cron(random, zone, wall_time, options)
     if kind == "pattern":
-        return draw_pattern(random, zone, wall, words)
-    return draw_every(random, zone, wall, change, words)
+        return draw_pattern(random, zone, wall_time, options)
+    return draw_every(random, zone, wall_time, change, options)
 
 
-def draw_cron(random: Random, zone: str, wall: datetime, words: dict[str, str]) -> Case:
+def draw_cron(random: Random, zone: str, wall_time: datetime, options: dict[str, str]) -> Case:
     while True:
         text = " ".join(
             [
-                draw_field(random, 0, 59, wall.minute),
-                draw_field(random, 0, 23, wall.hour),
-                draw_day(random, wall),
-                draw_field(random, 1, 12, wall.month, stars=4),
-                draw_weekday(random, wall),
+                draw_field(random, 0, 59, wall_time.minute),
+                draw_field(random, 0, 23, wall_time.hour),
+                draw_day(random, wall_time),
+                draw_field(random, 1, 12, wall_time.month, stars=4),
+                draw_weekday(random, wall_time),
             ]
         )
         try:
-            recurrence = Cron(text, timezone=zone, **words)
+            recurrence = Cron(text, timezone=zone, **options)
         except ValueError as error:
             assert " never " in str(error), error
             continue
-        matches = walk.CronWords(text)
-        return Case(recurrence, matches, matches.real_time, **words)
+        matches = walk.CronText(text)
+        return Case(recurrence, matches, matches.real_time, **options)
 
 
 def draw_field(random: Random, low: int, high: int, near: int, stars: int = 1) -> str:
@@ -161,58 +159,63 @@ def draw_field(random: Random, low: int, high: int, near: int, stars: int = 1) -
     return random.choice(forms)
 
 
-def draw_day(random: Random, wall: datetime) -> str:
-    special = random.choice(["L", "LW", "L-1", "15W", f"{wall.day}W", "?", "1,L", f"{wall.day},LW"])
-    return random.choice([draw_field(random, 1, 31, wall.day, stars=4), special, "*", "*"])
+def draw_day(random: Random, wall_time: datetime) -> str:
+    special = random.choice(
+        ["L", "LW", "L-1", "15W", f"{wall_time.day}W", "?", "1,L", f"{wall_time.day},LW"]
+    )
+    return random.choice([draw_field(random, 1, 31, wall_time.day, stars=4), special, "*", "*"])
 
 
-def draw_weekday(random: Random, wall: datetime) -> str:
-    weekday = (wall.weekday() + 1) % 7
-    nth = (wall.day - 1) // 7 + 1
+def draw_weekday(random: Random, wall_time: datetime) -> str:
+    weekday = (wall_time.weekday() + 1) % 7
+    nth = (wall_time.day - 1) // 7 + 1
     name = walk.WEEKDAYS[weekday]
     special = random.choice([f"{weekday}#{nth}", f"{weekday}L", name, f"{name}#{nth}", "0,7", "?"])
     return random.choice([draw_field(random, 0, 7, weekday, stars=4), special, "*", "*"])
 
 
-def draw_pattern(random: Random, zone: str, wall: datetime, words: dict[str, str]) -> Case:
-    clock = Time(wall.hour, wall.minute)
+def draw_pattern(random: Random, zone: str, wall_time: datetime, options: dict[str, str]) -> Case:
+    clock = Time(wall_time.hour, wall_time.minute)
     recurrence: Recurrence
     matches: walk.Matches
     match random.choice(["hourly", "daily", "weekly", "monthly"]):
         case "hourly":
-            recurrence = Hourly(wall.minute, timezone=zone, **words)
-            return Case(recurrence, lambda at: at.minute == wall.minute, real_time=True, **words)
+            recurrence = Hourly(wall_time.minute, timezone=zone, **options)
+            return Case(
+                recurrence, lambda at: at.minute == wall_time.minute, real_time=True, **options
+            )
         case "daily":
-            recurrence = Daily(clock, timezone=zone, **words)
+            recurrence = Daily(clock, timezone=zone, **options)
             matches = lambda at: at.time() == clock  # noqa: E731
         case "weekly":
             days = random.sample(list(Weekday), random.randint(1, 6))
-            recurrence = Weekly(days, clock, timezone=zone, **words)
+            recurrence = Weekly(days, clock, timezone=zone, **options)
             numbers = {list(Weekday).index(day) for day in days}
             matches = lambda at: at.time() == clock and at.weekday() in numbers  # noqa: E731
         case _:
-            recurrence = Monthly(wall.day, clock, timezone=zone, **words)
-            matches = lambda at: at.time() == clock and at.day == wall.day  # noqa: E731
-    return Case(recurrence, matches, real_time=False, **words)
+            recurrence = Monthly(wall_time.day, clock, timezone=zone, **options)
+            matches = lambda at: at.time() == clock and at.day == wall_time.day  # noqa: E731
+    return Case(recurrence, matches, real_time=False, **options)
 
 
 def draw_every(
-    random: Random, zone: str, wall: datetime, change: datetime, words: dict[str, str]
+    random: Random, zone: str, wall_time: datetime, change: datetime, options: dict[str, str]
 ) -> Case:
-    """Calendar time, from an anchor some time before; elapsed time needs no walk."""
+    """In calendar time from an earlier anchor; elapsed time needs no walk."""
     days = random.choice([1, 2, 3, 7, 14])
-    anchor_wall = wall - timedelta(days=days * random.randint(10, 20))
-    anchor = anchor_wall.replace(tzinfo=walk.zone(zone)).astimezone(UTC)
-    anchor_wall = anchor.astimezone(walk.zone(zone)).replace(tzinfo=None, fold=0)
+    anchor_wall_time = wall_time - timedelta(days=days * random.randint(10, 20))
+    anchor = anchor_wall_time.replace(tzinfo=walk.zone(zone)).astimezone(UTC)
+    anchor_wall_time = anchor.astimezone(walk.zone(zone)).replace(tzinfo=None, fold=0)
     name = random.choice(["start_at", "created_at"])
-    recurrence = Every(f"{days}d", timezone=zone, **{name: anchor}, **words)
+    recurrence = Every(f"{days}d", timezone=zone, **{name: anchor}, **options)
     return Case(
         recurrence,
         lambda at: (
-            at.time() == anchor_wall.time() and (at.date() - anchor_wall.date()).days % days == 0
+            at.time() == anchor_wall_time.time()
+            and (at.date() - anchor_wall_time.date()).days % days == 0
         ),
         real_time=False,
-        **words,
+        **options,
     )
 
 
@@ -232,9 +235,9 @@ def _check_zone(zone: str, instants: list[datetime], seed: int, cases: int) -> T
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--cases", type=int, default=100, help="recurrences for each change")
+    arguments.add_argument("--cases", type=int, default=100, help="recurrences per change")
     options = arguments.parse_args()
-    began = time.perf_counter()
+    started_at = time.perf_counter()
     zones = walk.zones_by_history(FIRST_YEAR, LAST_YEAR)
     tally = Tally()
     with ProcessPoolExecutor() as pool:
@@ -244,12 +247,12 @@ def main() -> None:
         ]
         for check in checks:
             tally.add(check.result())
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started_at
     print(f"zones with a history of their own  {len(zones):>12,}")
     print(f"changes of offset {FIRST_YEAR}-{LAST_YEAR}        {tally.changes:>12,}")
     print(f"recurrences compared               {tally.recurrences:>12,}")
     print(f"slots compared                     {tally.slots:>12,}")
-    print(f"next, prev, matches asked          {tally.questions:>12,}")
+    print(f"calls of next, prev, matches       {tally.queries:>12,}")
     print(f"differences                        {0:>12,}   ({seconds:.0f} s, seed {options.seed})")
 
 

@@ -1,8 +1,5 @@
-"""The truth, told the slow way: a walk over real minutes, from the words of the documentation.
-
-Nothing of `quarterjack` is imported here, and the zones come through `zoneinfo`, so that an error
-would have to be made twice to go unnoticed.
-"""
+"""The reference implementation of recurrences: a walk over real minutes, from the documentation
+alone. Nothing of `quarterjack` is imported, and zones come from `zoneinfo`."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from zoneinfo import ZoneInfo
 import tzdata
 
 Matches = Callable[[datetime], bool]
-"""Does a recurrence name this wall?"""
+"""Whether a recurrence contains this wall time."""
 
 MINUTE = timedelta(minutes=1)
 MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
@@ -35,23 +32,23 @@ def zone(name: str) -> ZoneInfo:
 
 @dataclass(frozen=True)
 class Step:
-    """One real minute: what the clocks show, what they jumped over, and whether again."""
+    """One real minute: its wall time, those skipped just before, and whether it is a repetition."""
 
     instant: datetime
     wall: datetime
-    jumped_over: tuple[datetime, ...]
-    again: bool
+    skipped: tuple[datetime, ...]
+    is_repeated: bool
 
 
 def steps(zone_name: str, start: datetime, end: datetime) -> list[Step]:
-    """Every real minute in [start, end]; two days before it are walked to know what was seen."""
-    place = zone(zone_name)
+    """Every real minute in [start, end]. The walk begins two days earlier, to know repetitions."""
+    own_zone = zone(zone_name)
     seen: set[datetime] = set()
     found = []
     instant = start - timedelta(days=2)
     before = None
     while instant <= end:
-        wall = instant.astimezone(place).replace(tzinfo=None, fold=0)
+        wall = instant.astimezone(own_zone).replace(tzinfo=None, fold=0)
         skipped: tuple[datetime, ...] = ()
         if before is not None and wall - before > MINUTE:
             count = (wall - before) // MINUTE
@@ -72,19 +69,19 @@ def slots(
     dst_gap: str = "after",
     dst_fold: str = "once",
 ) -> list[datetime]:
-    """The rules of section "daylight saving", word by word."""
+    """The rules of the section on daylight saving in docs/recurrences.md."""
     found = []
     for step in walk:
         on_time = matches(step.wall)
-        made_up = dst_gap == "after" and any(matches(wall) for wall in step.jumped_over)
-        repeated = step.again and dst_fold == "once"
-        if on_time if real_time else (made_up or (on_time and not repeated)):
+        moved = dst_gap == "after" and any(matches(wall) for wall in step.skipped)
+        repeated = step.is_repeated and dst_fold == "once"
+        if on_time if real_time else (moved or (on_time and not repeated)):
             found.append(step.instant)
     return found
 
 
-class CronWords:
-    """Cron's text, understood naively: is this wall one of its minutes?"""
+class CronText:
+    """A naive cron matcher for wall times."""
 
     def __init__(self, text: str) -> None:
         minute, hour, day, month, weekday = text.upper().split()
@@ -102,14 +99,14 @@ class CronWords:
             return False
         day = wall.date()
         if day not in self.known_days:
-            self.known_days[day] = self.names(day)
+            self.known_days[day] = self.matches_day(day)
         return self.known_days[day]
 
-    def names(self, day: date) -> bool:
+    def matches_day(self, day: date) -> bool:
         numbered = any(day_item(item, day) for item in self.day.split(","))
         named = any(weekday_item(item, day) for item in self.weekday.split(","))
-        fits = (numbered or named) if self.either else (numbered and named)
-        return day.month in self.months and fits
+        matches = (numbered or named) if self.either else (numbered and named)
+        return day.month in self.months and matches
 
 
 def numbers(text: str, low: int, high: int, names: list[str] | None = None) -> set[int]:
@@ -146,12 +143,12 @@ def day_item(item: str, day: date) -> bool:
 
 
 def nearest_working_day(day: date, number: int) -> date:
-    """Look at the wanted day, then one day off, then two, but never in another month."""
+    """The day itself, else the nearest one, at most two days off and never in another month."""
     for distance in (0, -1, 1, -2, 2):
         near = day.replace(day=number) + timedelta(days=distance)
         if near.month == day.month and near.weekday() < 5:
             return near
-    raise AssertionError("no month has six days off in a row")
+    raise AssertionError("there is always a working day within two days")
 
 
 def weekday_item(item: str, day: date) -> bool:
@@ -166,45 +163,45 @@ def weekday_item(item: str, day: date) -> bool:
 
 
 def changes(zone_name: str, first_year: int, last_year: int) -> Iterator[datetime]:
-    """The instants at which the offset changes, found by looking at every day."""
-    place = zone(zone_name)
+    """The instants at which the offset changes."""
+    own_zone = zone(zone_name)
     day = datetime(first_year, 1, 1, tzinfo=UTC)
     while day.year <= last_year:
         following = day + timedelta(days=1)
-        if offset(day, place) != offset(following, place):
-            yield change_between(day, following, place)
+        if offset(day, own_zone) != offset(following, own_zone):
+            yield change_between(day, following, own_zone)
         day = following
 
 
-def change_between(low: datetime, high: datetime, place: ZoneInfo) -> datetime:
+def change_between(low: datetime, high: datetime, own_zone: ZoneInfo) -> datetime:
     while high - low > timedelta(seconds=1):
         middle = low + (high - low) // 2
         middle = middle.replace(microsecond=0)
-        if offset(middle, place) == offset(low, place):
+        if offset(middle, own_zone) == offset(low, own_zone):
             low = middle
         else:
             high = middle
     return high
 
 
-def offset(instant: datetime, place: ZoneInfo) -> timedelta:
-    found = instant.astimezone(place).utcoffset()
+def offset(instant: datetime, own_zone: ZoneInfo) -> timedelta:
+    found = instant.astimezone(own_zone).utcoffset()
     assert found is not None
     return found
 
 
 @functools.cache
 def zones_by_history(first_year: int, last_year: int) -> dict[str, list[datetime]]:
-    """One zone for each distinct history of offsets in these years, with its changes."""
+    """One zone for each different history of offsets in these years, with its changes."""
     days = [
         datetime(first_year, 1, 1, tzinfo=UTC) + timedelta(days=n)
         for n in range((last_year - first_year + 1) * 366)
     ]
     histories: dict[tuple[timedelta, ...], str] = {}
     for name in sorted((DATA / "zones").read_text().split()):
-        place = zone(name)
-        base = offset(days[0], place)
-        shape = tuple(offset(day, place) - base for day in days[::3])
+        own_zone = zone(name)
+        base = offset(days[0], own_zone)
+        shape = tuple(offset(day, own_zone) - base for day in days[::3])
         if any(shape):
             histories.setdefault((base, *shape), name)
     found = {name: list(changes(name, first_year, last_year)) for name in histories.values()}

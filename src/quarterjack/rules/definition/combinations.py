@@ -6,79 +6,75 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from quarterjack.errors import InvalidSpecification
+from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.rules.definition.specification import Specification
 from quarterjack.rules.policies.execution import Execution
 from quarterjack.rules.policies.first_run import FirstRun
 from quarterjack.rules.policies.windows import OnConstraint
 from quarterjack.times import After, At, Recurrence
 from quarterjack.times.instants import EARLIEST
-from quarterjack.times.recurrence import WallRecurrence
+from quarterjack.times.recurrence import WallTimeRecurrence
 
 SLOTS_TRIED = 1000
-"""How many slots a window may refuse before it seems to refuse all."""
-COMMAND_PAYLOAD_MAX = 131_000
-"""Bytes. It goes with a command in one variable, and Linux takes none over 128 KiB."""
+"""A window that admits none of so many slots is taken to admit none at all."""
+
+Written = Mapping[str, Any]
+"""What the schedule itself says, without defaults."""
 
 
-def at_most_once_is_never_retried(specification: Specification, _own: object, _now: object) -> None:
-    if specification.execution is not Execution.AT_MOST_ONCE:
-        return
-    retries = specification.to_json()["max_retries"]
-    if retries != 0:
-        reason = f"does not go with max_retries {retries}"
+def check_execution(specification: Specification, _written: Written) -> None:
+    retries = specification.retry.retries_max
+    if specification.execution is Execution.AT_MOST_ONCE and retries != 0:
+        count = "endless" if retries is None else retries
         remedy = "set max_retries to 0, or use at_least_once"
-        raise InvalidSpecification.because("execution", "at_most_once", reason, remedy)
+        raise invalid("execution", "at_most_once", f"does not go with max_retries {count}", remedy)
 
 
-def only_one_shots_are_deleted(specification: Specification, _own: object, _now: object) -> None:
+def check_deletion(specification: Specification, _written: Written) -> None:
     value = specification.delete_after_run
     if value and not specification.once:
-        reason = f"does not go with {specification.recurrence.describe()}"
         remedy = "use it with at or after, or leave it out"
-        raise InvalidSpecification.because("delete_after_run", value, reason, remedy)
+        raise invalid("delete_after_run", value, _not_with(specification), remedy)
 
 
-def a_first_run_can_be(specification: Specification, own: Mapping[str, Any], _now: object) -> None:
-    wanted = own.get("first_run", specification.first_run)
+def check_first_run(specification: Specification, written: Written) -> None:
+    wanted = written.get("first_run", specification.first_run)
     if wanted != specification.first_run:
-        reason = f"does not go with {specification.recurrence.describe()}"
-        remedy = "use match with cron, now with what recurs, or leave it out"
-        raise InvalidSpecification.because("first_run", wanted, reason, remedy)
+        remedy = "use match with cron, now with recurring schedules, or leave it out"
+        raise invalid("first_run", wanted, _not_with(specification), remedy)
 
 
-def a_one_shot_does_not_repeat(
-    specification: Specification, own: Mapping[str, Any], _now: object
-) -> None:
-    said = own.get("total_repeats")
-    if said and specification.once:
-        reason = f"does not go with {specification.recurrence.describe()}"
-        raise InvalidSpecification.because("total_repeats", said, reason, "leave it out")
+def check_repeats(specification: Specification, written: Written) -> None:
+    repeats = written.get("total_repeats")
+    if repeats and specification.once:
+        raise invalid("total_repeats", repeats, _not_with(specification), "leave it out")
 
 
-def only_polls_are_guarded(
-    specification: Specification, own: Mapping[str, Any], _now: object
-) -> None:
-    said = own.get("max_outstanding_polls")
-    if said and not specification.target.is_poll:
-        reason, remedy = "needs a plugin's command poll", "leave it out"
-        raise InvalidSpecification.because("max_outstanding_polls", said, reason, remedy)
+def check_poll_guard(specification: Specification, written: Written) -> None:
+    polls = written.get("max_outstanding_polls")
+    if polls and not specification.target.is_poll:
+        reason = "needs a plugin's command poll"
+        raise invalid("max_outstanding_polls", polls, reason, "leave it out")
 
 
-def a_command_can_take_its_payload(
-    specification: Specification, _own: object, _now: object
-) -> None:
-    payload = specification.payload
-    size = len(json.dumps(payload)) if specification.target.kind == "command" else 0
-    if size > COMMAND_PAYLOAD_MAX:
-        reason = f"is {size} bytes as JSON, and a command can take at most {COMMAND_PAYLOAD_MAX}"
-        remedy = "put it in a file, and say where it is"
-        raise InvalidSpecification.because("payload", payload, reason, remedy)
+def check_payload_size(specification: Specification, _written: Written) -> None:
+    most, payload = specification.target.payload_max, specification.payload
+    if most is not None and (size := len(json.dumps(payload))) > most:
+        kind = specification.target.kind
+        reason = f"is {size} bytes as JSON, more than the {most} that a {kind} can take"
+        raise invalid("payload", payload, reason, "write it to a file, and give its path")
 
 
-def a_window_admits_some_slot(specification: Specification, _own: object, now: int | None) -> None:
+COMBINATIONS: tuple[Callable[[Specification, Written], None], ...] = (
+    check_execution, check_deletion, check_first_run, check_repeats, check_poll_guard,
+    check_payload_size,
+)  # fmt: skip
+
+
+def check_window(specification: Specification, now: int) -> None:
+    """For a new definition: some slot after now must lie inside the window."""
     window = specification.window
-    if window is None or now is None or specification.on_constraint is OnConstraint.DEFER:
+    if window is None or specification.on_constraint is OnConstraint.DEFER:
         return
     slots = specification.recurrence.slots_through(now)
     slot = slots.after(EARLIEST - 1 if specification.once else now)
@@ -91,32 +87,18 @@ def a_window_admits_some_slot(specification: Specification, _own: object, now: i
         slot = None if opens is None else slots.after(opens - 1)
     if slot is None or not window.admits(slot):
         hours = {"only_between": window.only_between, "not_on": list(window.not_on)}
-        said = {name: value for name, value in hours.items() if value}
+        given = {name: value for name, value in hours.items() if value}
         reason = f"admits no slot of {specification.recurrence.describe()}"
-        remedy = "widen it, or use on_constraint: defer"
-        raise InvalidSpecification.because("window", said, reason, remedy)
+        raise invalid("window", given, reason, "widen it, or use on_constraint: defer")
 
 
 def possible_first_run(wanted: FirstRun, recurrence: Recurrence) -> FirstRun:
-    """As wanted, if the recurrence can do it: a one-shot has but one slot, and only what names
-    minutes of the wall can match one."""
-    fits = {
-        FirstRun.SLOT: True,
-        FirstRun.NOW: not isinstance(recurrence, At | After),
-        FirstRun.MATCH: isinstance(recurrence, WallRecurrence),
-    }
-    return wanted if fits[wanted] else FirstRun.SLOT
+    """As wanted, if the recurrence allows it: a one-shot has one slot only, and only a recurrence
+    of wall times can match the current minute."""
+    if wanted is FirstRun.MATCH:
+        return wanted if isinstance(recurrence, WallTimeRecurrence) else FirstRun.SLOT
+    return FirstRun.SLOT if isinstance(recurrence, At | After) else wanted
 
 
-Check = Callable[[Specification, Mapping[str, Any], int | None], None]
-
-COMBINATIONS: tuple[Check, ...] = (
-    at_most_once_is_never_retried,
-    only_one_shots_are_deleted,
-    a_first_run_can_be,
-    a_one_shot_does_not_repeat,
-    only_polls_are_guarded,
-    a_command_can_take_its_payload,
-    a_window_admits_some_slot,
-)
-"""Each takes the specification, what the schedule said itself, and from where it counts."""
+def _not_with(specification: Specification) -> str:
+    return f"does not go with {specification.recurrence.describe()}"

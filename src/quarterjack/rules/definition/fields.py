@@ -1,4 +1,4 @@
-"""Fields: how each field of a schedule is read from what a person wrote."""
+"""Reads and checks each field of a schedule, except its recurrence and its target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from quarterjack.errors import InvalidSpecification, Problems
-from quarterjack.rules.definition.input_checks import check_json, check_label, check_text
+from quarterjack.rules.definition.input_checks import check_json, check_label, check_text, invalid
 from quarterjack.rules.policies.catch_up import CatchUpPolicy
 from quarterjack.rules.policies.execution import Execution
 from quarterjack.rules.policies.first_run import FirstRun
@@ -18,48 +18,44 @@ from quarterjack.rules.policies.retry import Backoff, OnExhausted
 from quarterjack.rules.policies.windows import OnConstraint
 from quarterjack.rules.text_enum import TextEnum
 from quarterjack.times import Window
+from quarterjack.times.checks import check_choice, check_integer
 from quarterjack.times.durations import read_duration
-from quarterjack.times.reading import read_whole_number, read_word
 from quarterjack.times.zones import zone_name
 
-_MANY = 1_000_000
+_COUNT_MAX = 1_000_000
 
 _ZERO = re.compile(r"0+(?:w|d|h|m|s|ms)?", re.ASCII)
 
 Reader = Callable[[Any, str], Any]
-"""From a value and the name of its field."""
+"""Takes a value and the name of its field, for errors; returns the value to use."""
 
 
-def _word(words: type[TextEnum]) -> Reader:
+def _choice(words: type[TextEnum]) -> Reader:
     known = tuple(words)
-    return lambda value, field: words(read_word(value, known, field))
+    return lambda value, field: words(check_choice(value, known, field))
 
 
 def _number(low: int, high: int, *instead: str) -> Reader:
-    """A whole number, or a word that stands for none."""
+    """A whole number, or one of the words that mean None."""
 
     def read(value: object, field: str) -> int | None:
         if _is_one_of(value, instead):
             return None
         if instead and not isinstance(value, int):
             remedy = f"give a whole number, or {' or '.join(instead)}"
-            raise InvalidSpecification.because(field, value, "is no number", remedy)
-        return read_whole_number(value, low, high, field)
+            raise invalid(field, value, "is not a number", remedy)
+        return check_integer(value, low, high, field)
 
     return read
 
 
-def _duration(value: object, field: str) -> int:
-    return read_duration(value, field)
-
-
-def _duration_or(*nothing: object) -> Reader:
-    """A duration, or something that stands for none."""
+def _duration_or_none(*nothing: object) -> Reader:
+    """A duration, or one of the values that mean None."""
     return lambda value, field: None if _is_one_of(value, nothing) else read_duration(value, field)
 
 
 def _is_one_of(value: object, those: tuple[object, ...]) -> bool:
-    """The very same kind of value: 0 is not False."""
+    """Equal and of the same type: 0 is not False."""
     return any(type(value) is type(each) and value == each for each in those)
 
 
@@ -68,11 +64,10 @@ def _jitter(value: object, field: str) -> int:
     return 0 if nothing or _is_one_of(value, (0,)) else read_duration(value, field)
 
 
-def _flag(value: object, field: str) -> bool:
+def _boolean(value: object, field: str) -> bool:
     if isinstance(value, bool):
         return value
-    remedy = "write true or false"
-    raise InvalidSpecification.because(field, value, "is neither true nor false", remedy)
+    raise invalid(field, value, "is neither true nor false", "write true or false")
 
 
 def _optional(read: Reader) -> Reader:
@@ -91,19 +86,19 @@ def _breaker(value: object, field: str) -> Breaker | None:
     if _is_one_of(value, (None, False, "off")):
         return None
     parts: dict[str, tuple[object, Reader]] = {
-        "threshold": (3, _number(1, _MANY)),
-        "reset_after": ("30m", _duration),
+        "threshold": (3, _number(1, _COUNT_MAX)),
+        "reset_after": ("30m", read_duration),
         "name": (None, _optional(check_label)),
     }
     if not isinstance(value, Mapping) or not value.keys() <= parts.keys():
         remedy = "write {threshold: 3, reset_after: 30m}, with a name to share it, or off"
-        raise InvalidSpecification.because(field, value, "is no breaker", remedy)
+        raise invalid(field, value, "is not a circuit breaker", remedy)
     problems = Problems(InvalidSpecification)
     read: dict[str, Any] = {}
     for part, (default, reader) in parts.items():
         with problems:
             read[part] = reader(value.get(part, default), f"{field}.{part}")
-    problems.refuse_if_any()
+    problems.raise_if_any()
     return Breaker(**read)
 
 
@@ -111,7 +106,7 @@ def _payload(value: object, field: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise InvalidSpecification.because(field, value, "is no mapping", "give a JSON object")
+        raise invalid(field, value, "is not a mapping", "give a JSON object")
     return dict(check_json(value, field))
 
 
@@ -121,63 +116,64 @@ def _tags(value: Any, field: str) -> tuple[str, ...]:
         if len(set(tags)) == len(tags):
             return tags
     remedy = "write a list of different words, such as [nightly, billing]"
-    raise InvalidSpecification.because(field, value, "is no list of labels", remedy)
+    raise invalid(field, value, "is not a list of labels", remedy)
 
 
-def _remembered(read: Reader) -> Reader:
-    """What a short plain value was read as is kept, for most schedules say what others said."""
-    kept = lru_cache(maxsize=1000, typed=True)(read)
+def _cached(read: Reader) -> Reader:
+    """Caches the results for short values, because most schedules share them with others."""
+    cached = lru_cache(maxsize=1000, typed=True)(read)
 
-    def remembered(value: Any, field: str) -> Any:
-        is_short = type(value) in _PLAIN or (type(value) is str and len(value) < _SHORT)
-        return kept(value, field) if is_short else read(value, field)
+    def read_cached(value: Any, field: str) -> Any:
+        kind = type(value)
+        is_short = kind in _SIMPLE_TYPES or (kind is str and len(value) < _CACHED_LENGTH_MAX)
+        return cached(value, field) if is_short else read(value, field)
 
-    return remembered
+    return read_cached
 
 
-_PLAIN = frozenset({int, bool, type(None)})
-_SHORT = 50
+_SIMPLE_TYPES = frozenset({int, bool, type(None)})
+_CACHED_LENGTH_MAX = 50
 
-_OWN: Mapping[str, Reader] = {
+_UNCACHED_READERS: Mapping[str, Reader] = {
     "name": _optional(check_label),
     "description": _optional(check_text),
     "tags": _tags,
     "payload": _payload,
     "timezone": lambda value, _field: zone_name(value),
 }
-"""Those that differ from schedule to schedule, or with the host."""
+"""These values differ between schedules, or (`timezone: local`) depend on the host."""
 
-_SHARED: Mapping[str, Reader] = {
+_CACHED_READERS: Mapping[str, Reader] = {
     "only_between": _hours,
     "not_on": _days,
-    "on_constraint": _word(OnConstraint),
+    "on_constraint": _choice(OnConstraint),
     "jitter": _jitter,
-    "catch_up": _word(CatchUpPolicy),
-    "grace": _duration,
-    "catch_up_window": _duration_or(None, "none"),
+    "catch_up": _choice(CatchUpPolicy),
+    "grace": read_duration,
+    "catch_up_window": _duration_or_none(None, "none"),
     "max_catch_up_runs": _number(1, 10_000),
-    "if_running": _word(IfRunning),
-    "queue_limit": _number(1, _MANY),
-    "max_retries": _number(0, _MANY, "endless"),
-    "retry_delay": _duration_or(None),
-    "retry_backoff": _word(Backoff),
-    "slot_preempts_retry": _flag,
-    "on_exhausted": _word(OnExhausted),
+    "if_running": _choice(IfRunning),
+    "queue_limit": _number(1, _COUNT_MAX),
+    "max_retries": _number(0, _COUNT_MAX, "endless"),
+    "retry_delay": _duration_or_none(None),
+    "retry_backoff": _choice(Backoff),
+    "slot_preempts_retry": _boolean,
+    "on_exhausted": _choice(OnExhausted),
     "circuit_breaker": _breaker,
-    "max_outstanding_polls": _number(0, _MANY),
-    "max_consecutive_errors": _number(0, _MANY),
-    "total_repeats": _number(0, _MANY),
-    "timeout": _duration_or("none"),
-    "execution": _word(Execution),
-    "first_run": _word(FirstRun),
-    "delete_after_run": _flag,
-    "enabled": _flag,
-    "priority": _number(-_MANY, _MANY),
+    "max_outstanding_polls": _number(0, _COUNT_MAX),
+    "max_consecutive_errors": _number(0, _COUNT_MAX),
+    "total_repeats": _number(0, _COUNT_MAX),
+    "timeout": _duration_or_none("none"),
+    "execution": _choice(Execution),
+    "first_run": _choice(FirstRun),
+    "delete_after_run": _boolean,
+    "enabled": _boolean,
+    "priority": _number(-_COUNT_MAX, _COUNT_MAX),
     "queue": check_label,
 }
 
 READERS: Mapping[str, Reader] = {
-    **_OWN,
-    **{field: _remembered(read) for field, read in _SHARED.items()},
+    **_UNCACHED_READERS,
+    **{field: _cached(read) for field, read in _CACHED_READERS.items()},
 }
-"""Every field beside the recurrence and the target."""
+"""Every field except those of the recurrence and the target."""

@@ -1,8 +1,8 @@
-"""Presets: small tables of defaults, each with the ways of one seed.
+"""Presets: small tables of defaults, each with the behaviour of one well-known scheduler.
 
-A schedule's own field says its preset; else the kind of its target does, so that schedules of
-several seeds live beside each other; else the service's setting. It is expanded when a
-specification is read, so that nothing stored depends on these tables.
+The preset of a schedule is its own field `preset`, else that of the kind of its target, else that
+of the service. It is expanded into fields when a specification is read, so nothing that is stored
+depends on these tables.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quarterjack.errors import InvalidSpecification
-from quarterjack.rules.policies.limits import AGENT_LIMITS, Limits
+from quarterjack.rules.definition.input_checks import invalid
+from quarterjack.rules.policies.service_limits import AGENT_LIMITS, Limits
 
 GENERAL: Mapping[str, Any] = {
     "tags": (),
@@ -54,16 +54,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "circuit_breaker": {"threshold": 3, "reset_after": "30m"},
         "timeout": "60s",
     },
-    "pipelit": {
-        "max_retries": 3,
-        "on_exhausted": "dead",
-        "anchor": "completion",
-    },
-    "horsies": {
-        "if_running": "allow",
-        "timeout": "none",
-        "dst_gap": "skip",
-    },
+    "pipelit": {"max_retries": 3, "on_exhausted": "dead", "anchor": "completion"},
+    "horsies": {"if_running": "allow", "timeout": "none", "dst_gap": "skip"},
     "posix": {
         "max_retries": "endless",
         "retry_backoff": "fixed",
@@ -75,40 +67,29 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
         "dst_fold": "twice",
         "first_run": "match",
     },
-    "agent": {
-        "max_consecutive_errors": 10,
-    },
+    "agent": {"max_consecutive_errors": 10},
 }
-"""Only what differs from the general defaults."""
+"""Each contains only what differs from `GENERAL`."""
 
 AGENT = "agent"
-_BY_TARGET = {"plugin": "ductile", "workflow": "pipelit", "prompt": AGENT}
 
-AS_A_SETTING: Mapping[str, Mapping[str, Any]] = {
+SERVICE_PRESETS: Mapping[str, Mapping[str, Any]] = {
     "horsies": {"limits": Limits(timer_clamp_ms=1_000)},
     "posix": {"declared_only": True},
     "agent": {"limits": AGENT_LIMITS},
 }
-"""What a preset also says when the whole service has it."""
-
-
-def preset_of_kind(kind: str | None) -> str | None:
-    """The preset that a target of this kind brings with it."""
-    return _BY_TARGET.get(kind or "")
+"""Settings of the service that a preset also sets, when it is the preset of the service."""
 
 
 def read_preset(name: object) -> str | None:
-    if name is None:
-        return None
-    if isinstance(name, str) and name in PRESETS:
+    if name is None or (isinstance(name, str) and name in PRESETS):
         return name
-    remedy = f"use {', '.join(PRESETS)}"
-    raise InvalidSpecification.because("preset", name, "is unknown", remedy)
+    raise invalid("preset", name, "is unknown", f"use {', '.join(PRESETS)}")
 
 
 def defaults_of(name: str | None, limits: Limits, *, is_of_service: bool) -> Mapping[str, Any]:
-    """The table of a preset. The service's `max_consecutive_errors` holds for what has no preset of
-    its own, and for `agent`, whose limit that is."""
+    """The defaults of a preset. `limits.max_consecutive_errors` overrides it for schedules with no
+    preset of their own, and for the preset `agent`, which defines that limit."""
     table = PRESETS[name] if name else {}
     errors = limits.max_consecutive_errors
     if errors is None or (name not in (None, AGENT) and not is_of_service):

@@ -1,7 +1,7 @@
-"""Specification: one immutable version of a schedule's definition, with every policy filled in.
+"""One immutable version of a schedule's definition, with a value for every policy.
 
-`rules.validation` makes one from what a person wrote; `to_json` is what is stored, and the same
-reader reads it back.
+`validation.read_specification` creates it from the fields that a person wrote. `to_json` is the
+stored form, and `read_specification` also reads that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any, Never
 
 from quarterjack.errors import WrongState
-from quarterjack.rules.definition.presets import AGENT, preset_of_kind
+from quarterjack.rules.definition.presets import AGENT
 from quarterjack.rules.definition.target import Target
 from quarterjack.rules.policies.anchors import counts_from_completion
 from quarterjack.rules.policies.catch_up import CatchUp
@@ -24,21 +24,21 @@ from quarterjack.rules.policies.overlap import IfRunning, Overlap
 from quarterjack.rules.policies.retry import Retry
 from quarterjack.rules.policies.windows import OnConstraint
 from quarterjack.times import After, At, Cron, Recurrence, Window
+from quarterjack.times.cached_property import cached_property
 from quarterjack.times.durations import duration_text
-from quarterjack.times.lazily import lazily
 
 
 @dataclass(frozen=True, kw_only=True)
 class Specification:
-    """When, what, and by which policies."""
+    """When a schedule runs, what it calls, and with which policies."""
 
     recurrence: Recurrence
     target: Target
     own_preset: str | None
-    """The one that it says itself."""
+    """The schedule's own field `preset`."""
     service_preset: str | None
-    """That of the service, if neither it nor the kind of its target says one. A store keeps it
-    beside the body: nodes of an older program refuse a body with a field that they do not know."""
+    """The preset of the service, if neither the schedule nor the kind of its target has one. Stored
+    beside `text`, because nodes of an older version refuse a text with an unknown field."""
     payload: Mapping[str, Any]
     name: str | None
     description: str | None
@@ -62,90 +62,84 @@ class Specification:
     priority: int
     queue: str
 
-    @lazily
+    @cached_property
     def once(self) -> bool:
-        """Does it name a single slot?"""
+        """Whether it is a one-shot."""
         return isinstance(self.recurrence, At | After)
 
-    @lazily
+    @cached_property
     def completion(self) -> bool:
         return counts_from_completion(self.recurrence)
 
-    @lazily
+    @cached_property
     def allows_overlap(self) -> bool:
         return self.overlap.if_running is IfRunning.ALLOW
 
-    @lazily
+    @cached_property
     def preset(self) -> str | None:
-        """Whose defaults it was read with."""
-        return self.own_preset or preset_of_kind(self.target.kind) or self.service_preset
+        """The preset whose defaults it was read with."""
+        return self.own_preset or self.target.preset or self.service_preset
 
-    @lazily
+    @cached_property
     def is_agent(self) -> bool:
-        """Do the limits of the preset `agent` hold for it, where no others are given?"""
+        """Whether the limits of the preset `agent` apply to it, where the service sets none."""
         return self.preset == AGENT
 
-    @lazily
+    @cached_property
     def has_guards(self) -> bool:
-        """Can a slot be kept from running though no run is open?"""
+        """Whether a policy may prevent a run even if no other run is open."""
         limited = self.total_repeats > 0 or self.max_outstanding_polls > 0
         return limited or self.breaker is not None
 
-    @lazily
+    @cached_property
     def reads_open_runs(self) -> bool:
-        """Does planning depend on the runs that are open? If not, a store need not read them."""
-        return (
-            self.has_guards
-            or not self.allows_overlap
-            or self.once
-            or self.completion
-            or self.retry.preempted_by_slot
-            or getattr(self.recurrence, "end_at", None) is not None
-        )
+        """Whether planning depends on open runs. If not, a store need not read them."""
+        by_policy = self.has_guards or not self.allows_overlap or self.retry.preempted_by_slot
+        ends = self.once or getattr(self.recurrence, "end_at", None) is not None
+        return by_policy or ends or self.completion
 
-    @lazily
+    @cached_property
     def shares_scope(self) -> bool:
-        """Is overlap judged together with other schedules?"""
-        return self.target.plugin_command is not None
+        """Whether other schedules may have the same scope."""
+        return self.target.scope is not None
 
-    @lazily
+    @cached_property
     def shares_locks(self) -> bool:
-        """Has it any `lock_keys`?"""
+        """Whether it has any `lock_keys`."""
         return self.shares_scope or self.breaker is not None
 
     def scope(self, schedule_id: int) -> str:
-        """Among which runs overlap is judged."""
-        return (self.shares_scope and self.target.plugin_command) or str(schedule_id)
+        """The scope of its runs: runs with the same scope are checked for overlap."""
+        return self.target.scope or str(schedule_id)
 
     def gate_key(self, schedule_id: int) -> str | None:
-        """The gate whose breaker it shares, if it has one."""
+        """The key of the gate with its circuit breaker, if it has one."""
         if self.breaker is None:
             return None
-        return self.breaker.name or self.target.plugin_command or f"schedule/{schedule_id}"
+        return self.breaker.name or self.target.scope or f"schedule/{schedule_id}"
 
     def lock_keys(self, schedule_id: int) -> tuple[str, ...]:
-        """What a store locks, in this order, before it reads gates and open runs: others may plan
-        or settle in the same scope, or pass the same gate, at the same time."""
-        scope = self.target.plugin_command
-        keys = {scope, self.gate_key(schedule_id)}
+        """What a store locks, in this order, before it reads gates and open runs: other schedules
+        with the same scope or gate may be planned or settled at the same time."""
+        keys = {self.target.scope, self.gate_key(schedule_id)}
         return tuple(sorted(key for key in keys if key is not None))
 
     def names_the_same_slots(self, other: Specification) -> bool:
-        """Are recurrence, zone, bounds and window the same? If not, an edit plans anew. A one-shot
-        is the same as long as its instant is."""
+        """Whether recurrence, zone, bounds and window are the same, so an edit keeps the slots.
+        For a one-shot only its instant counts."""
         if self.once:
             return self.recurrence == other.recurrence
         return self._when() == other._when()
 
-    @lazily
+    @cached_property
     def text(self) -> str:
-        """As it is stored."""
+        """The stored form."""
         return _json_text(self.to_json())
 
-    @lazily
+    @cached_property
     def configuration_hash(self) -> str:
-        """Changes exactly when the definition does. A preset is no part of it: all that it says is
-        spelled out, and earlier programs did not store it."""
+        """Changes exactly when the definition does. The preset is not included: its fields are, and
+        earlier versions did not store it."""
         text = self.text
         if self.own_preset is not None:
             body = self.to_json()
@@ -154,11 +148,13 @@ class Specification:
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """A flat mapping of plain JSON that stays the same, in the words that people write."""
+        """A flat, stable mapping of JSON values, with the fields and values that people write."""
+        retry = self.retry
+        own_preset = {} if self.own_preset is None else {"preset": self.own_preset}
         return (
             self._when()
             | self.target.to_json()
-            | ({} if self.own_preset is None else {"preset": self.own_preset})
+            | own_preset
             | {
                 "payload": dict(self.payload),
                 "name": self.name,
@@ -171,11 +167,11 @@ class Specification:
                 "max_catch_up_runs": self.catch_up.runs_max,
                 "if_running": self.overlap.if_running.value,
                 "queue_limit": self.overlap.queue_limit,
-                "max_retries": self._retries(),
-                "retry_delay": self._given_delay(),
-                "retry_backoff": self.retry.backoff.value,
-                "slot_preempts_retry": self.retry.preempted_by_slot,
-                "on_exhausted": self.retry.on_exhausted.value,
+                "max_retries": "endless" if retry.retries_max is None else retry.retries_max,
+                "retry_delay": _text(retry.delay) if retry.is_delay_given else None,
+                "retry_backoff": retry.backoff.value,
+                "slot_preempts_retry": retry.preempted_by_slot,
+                "on_exhausted": retry.on_exhausted.value,
                 "circuit_breaker": self._breaker(),
                 "max_outstanding_polls": self.max_outstanding_polls,
                 "max_consecutive_errors": self.max_consecutive_errors,
@@ -192,9 +188,9 @@ class Specification:
 
     def _when(self) -> dict[str, Any]:
         window, when = self.window, self.recurrence.to_json()
-        when.pop("key", None)  # the schedule's own, and filled in again by whoever reads this
+        when.pop("key", None)  # the key of the schedule, which every reader adds again
         if isinstance(self.recurrence, Cron):
-            when["dialect"] = self.recurrence.dialect  # or a preset might say otherwise
+            when["dialect"] = self.recurrence.dialect  # else a preset might change it
         return when | {
             "timezone": self.timezone,
             "only_between": window.only_between if window else None,
@@ -202,26 +198,18 @@ class Specification:
             "on_constraint": self.on_constraint.value,
         }
 
-    def _given_delay(self) -> str | None:
-        """None if nobody said one, though it be what is the default now."""
-        return _text(self.retry.delay) if self.retry.is_delay_given else None
-
-    def _retries(self) -> int | str:
-        return "endless" if self.retry.retries_max is None else self.retry.retries_max
-
     def _breaker(self) -> dict[str, Any] | str:
         if self.breaker is None:
             return "off"
-        said: dict[str, Any] = {
-            "threshold": self.breaker.threshold,
-            "reset_after": _text(self.breaker.reset_after),
-        }
-        return said if self.breaker.name is None else said | {"name": self.breaker.name}
+        threshold, reset_after, name = self.breaker
+        fields = {"threshold": threshold, "reset_after": _text(reset_after)}
+        return fields if name is None else fields | {"name": name}
 
 
 class Unreadable:
-    """Stands where a stored specification cannot be read any more: whatever it is asked, it says
-    why. So its schedule becomes invalid when it is planned, and harms no other."""
+    """Takes the place of a stored specification that cannot be read any more. Every access raises
+    the original error, so that the schedule becomes invalid when it is planned, and no other is
+    affected."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -234,10 +222,10 @@ class Unreadable:
 
 
 def refuse_unreadable(specification: Specification | Unreadable, key: str) -> None:
-    """What cannot be read cannot be asked for anything but another definition."""
+    """Raises `WrongState` for a schedule whose definition cannot be read."""
     if isinstance(specification, Unreadable):
-        why = f"cannot be read ({specification}); edit or delete it"
-        raise WrongState(f'the definition of schedule "{key}" {why}')
+        reason = f"cannot be read ({specification}); edit or delete it"
+        raise WrongState(f'the definition of schedule "{key}" {reason}')
 
 
 def _json_text(body: Mapping[str, Any]) -> str:

@@ -1,11 +1,12 @@
-"""Catch-up: a step finds several slots due, or one later than `grace`. Which of them run?
+"""Catch-up: which slots run when several are due at once, or one is later than `grace`.
 
 `run_once`  the newest
 `skip`      the newest, if it is within grace and a planner was alive when it came due
 `run_all`   each, at most `max_catch_up_runs` of the newest
 
-`catch_up_window` bounds how old a slot may be. What does not run is told by its number, never by a
-look at each slot, so that a year asleep costs no more than an hour. A one-shot is never dropped.
+`catch_up_window` limits how old a slot may be. A one-shot is never dropped. The slots that do not
+run are counted without iterating over them, so that an outage of a year costs no more than one of
+an hour.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from quarterjack.rules.model import SlotsNotRun
-from quarterjack.rules.policies.windows import refused_for, stretches
+from quarterjack.rules.policies.windows import spans, window_reason
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.text_enum import TextEnum
 from quarterjack.times import Slots, Window
@@ -27,7 +28,7 @@ class CatchUpPolicy(TextEnum):
 
 
 class CatchUp(NamedTuple):
-    """How many of the due slots run, and how old they may be."""
+    """The settings of catch-up, with the limits that follow from the policy."""
 
     policy: CatchUpPolicy
     grace: int
@@ -44,7 +45,7 @@ class CatchUp(NamedTuple):
 
 
 class Due(NamedTuple):
-    """The slots in (after, now]: there is at least one."""
+    """The slots in (after, now], of which there is at least one."""
 
     slots: Slots
     after: int
@@ -57,7 +58,7 @@ class Due(NamedTuple):
         return self.first < self.newest
 
     def row(self, low: int, high: int, reason: Reason) -> list[SlotsNotRun]:
-        """One row for all slots in [low, high], or none."""
+        """One row for all slots in [low, high], or no row if there are none."""
         first, last = self.slots.after(low - 1), self.slots.at_or_before(high)
         if first is None or last is None or first > last:
             return []
@@ -65,7 +66,7 @@ class Due(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """Which slots may run, oldest first, and rows for all others."""
+    """The slots that may run, oldest first, and rows for all others."""
 
     slots: tuple[int, ...]
     not_run: Sequence[SlotsNotRun]
@@ -73,7 +74,7 @@ class Chosen(NamedTuple):
 
 
 def due_slots(slots: Slots, after: int, now: int) -> tuple[Due | None, int | None]:
-    """What is due, if anything is, and the first slot that is not due yet."""
+    """The due slots, if there are any, and the first slot that is not due yet."""
     first = slots.after(after)
     if first is None or first > now:
         return None, first
@@ -86,24 +87,17 @@ def due_slots(slots: Slots, after: int, now: int) -> tuple[Due | None, int | Non
 
 
 def choose(
-    due: Due,
-    policy: CatchUp,
-    window: Window | None,
-    missed_until: int | None = None,
-    *,
-    once: bool,
+    due: Due, policy: CatchUp, window: Window | None, missed_until: int | None = None, *, once: bool
 ) -> Chosen:
-    """Which of the due slots may run. A window is judged first: what it refuses is no candidate.
-    What came due before `missed_until` was missed, for no planner was alive then."""
-    is_missed = missed_until is not None and due.first < missed_until
-    if is_missed and not once and policy.policy is CatchUpPolicy.SKIP:
-        assert missed_until is not None
+    """Which of the due slots may run. The window is applied first: a slot that it excludes does not
+    count as the newest. Slots before `missed_until` came due while no planner was alive."""
+    skips = policy.policy is CatchUpPolicy.SKIP and not once
+    if skips and missed_until is not None and due.first < missed_until:
         return _without_missed(due, policy, window, missed_until)
-    late = due.now - due.newest > policy.grace
-    if missed_until is not None and due.newest < missed_until:
-        late = True
+    is_missed = missed_until is not None and due.newest < missed_until
+    late = is_missed or due.now - due.newest > policy.grace
     if once or not (late or due.several):
-        reason = None if window is None else refused_for(window, due.newest)
+        reason = None if window is None else window_reason(window, due.newest)
         if reason is None:
             return Chosen((due.newest,), (), late)
         return Chosen((), due.row(due.newest, due.newest, reason), late)
@@ -117,7 +111,7 @@ def choose(
 
 
 def _without_missed(due: Due, policy: CatchUp, window: Window | None, missed_until: int) -> Chosen:
-    """Nothing that came due while no planner was alive runs."""
+    """For `skip`: slots that came due while no planner was alive do not run."""
     missed = due.row(due.first, missed_until - 1, Reason.OUTAGE)
     first = due.slots.after(missed_until - 1)
     if first is None or first > due.newest:
@@ -130,14 +124,14 @@ def _without_missed(due: Due, policy: CatchUp, window: Window | None, missed_unt
 def _newest(
     due: Due, kept_max: int, window: Window | None, oldest: int
 ) -> tuple[list[int], list[SlotsNotRun], int]:
-    """The newest slots that the window admits, newest first; rows for those it refused among them;
-    and up to where all others lie."""
+    """The newest slots that the window admits, newest first; rows for the slots among them that it
+    excludes; and the instant up to which all other slots lie."""
     kept: list[int] = []
     not_run: list[SlotsNotRun] = []
     rest_until = due.newest
-    for first, last, refusal in stretches(due.slots, window, oldest, due.newest, kept_max):
-        if refusal is not None:
-            not_run += due.row(first, last, refusal)
+    for first, last, reason in spans(due.slots, window, oldest, due.newest, kept_max):
+        if reason is not None:
+            not_run += due.row(first, last, reason)
             rest_until = first - 1
             continue
         slot: int | None = last
@@ -151,8 +145,8 @@ def _newest(
 
 
 def _rest_reason(policy: CatchUp) -> Reason:
-    everything = policy.policy is CatchUpPolicy.RUN_ALL
-    return Reason.MAX_CATCH_UP_RUNS if everything else Reason.COALESCED
+    runs_all = policy.policy is CatchUpPolicy.RUN_ALL
+    return Reason.MAX_CATCH_UP_RUNS if runs_all else Reason.COALESCED
 
 
 def _age_reason(policy: CatchUp) -> Reason:

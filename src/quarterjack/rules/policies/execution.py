@@ -1,8 +1,8 @@
-"""Execution mode: what a lost worker means.
+"""Execution mode: what happens to a run when its worker is lost.
 
-`at_least_once`  another attempt, which counts as no retry; with the fifth loss the run is lost,
-                 for work that kills its workers must not go on for ever
-`at_most_once`   the run is lost at once: the work may have been done
+`at_least_once`  another attempt, which does not count as a retry. With the fifth loss the run ends
+                 as lost, because work that kills its workers must not be repeated for ever.
+`at_most_once`   the run ends as lost at once, because the work may have been done
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Execution(TextEnum):
     AT_LEAST_ONCE = "at_least_once"
     AT_MOST_ONCE = "at_most_once"
 
-    def goes_on_after(self, losses: int) -> bool:
-        """Is there another attempt after so many losses? Work that was handed back by a worker
-        that stops is none of them."""
+    def continues_after(self, losses: int) -> bool:
+        """Whether another attempt follows. An attempt that a worker handed back at its shutdown is
+        not a loss."""
         return self is Execution.AT_LEAST_ONCE and losses < LOSSES_MAX

@@ -1,10 +1,10 @@
-"""First run: when does a new schedule run for the first time?
+"""First run: when a new schedule runs for the first time.
 
 `slot`   (default) at its first slot after creation
 `now`    at once, and then at its slots
-`match`  at once only if the current minute is one that its cron names
+`match`  at once if its cron expression matches the current minute; else at its first slot
 
-A one-shot whose instant has passed fires at once, whatever is said here.
+A one-shot whose instant has passed always fires at once.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ class FirstRun(TextEnum):
 
 
 def first_cursor(first_run: FirstRun, slots: Slots, now: int, *, once: bool) -> int:
-    """Up to where a new schedule's slots count as decided."""
+    """The cursor of a new schedule: slots up to here count as decided."""
     if once:
         slot = slots.after(EARLIEST - 1)
         return now if slot is None else min(now, slot - 1)
     if first_run is FirstRun.NOW:
         return now - 1
-    newest = slots.at_or_before(now)
-    matches = newest is not None and newest >= now - now % MINUTE
-    if first_run is FirstRun.MATCH and newest is not None and matches:
-        return newest - 1
-    return now
+    newest = slots.at_or_before(now) if first_run is FirstRun.MATCH else None
+    return now if newest is None or newest < now - now % MINUTE else newest - 1

@@ -1,12 +1,14 @@
-"""Gate: what several schedules share. Its circuit breaker, and how many polls are outstanding.
+"""Gates: circuit breakers that schedules share, and the limit of outstanding polls.
 
-The breaker opens after `threshold` failures in a row. While it is open, slots are skipped. After
-`reset_after` it lets exactly one run through, across all schedules and nodes: the probe. Success
-closes it; a failure, or no verdict at all (cancelled, lost, closed before it started), opens it
-anew from then on. Only runs made by slots count, and while it is not closed only the probe does.
+A breaker opens after `threshold` failures in a row, and slots are skipped while it is open. After
+`reset_after` it half-opens: exactly one run may start, across all schedules and nodes, as the
+probe. If the probe succeeds the breaker closes. If the probe fails, or ends without a result
+(cancelled, lost, closed before it started), the breaker opens again. Only runs created by slots
+count, and while the breaker is not closed only the probe does.
 
-Polls: of the runs that slots made for a plugin's command `poll`, at most `max_outstanding_polls`
-are queued or running. `cancel` makes room itself, and so passes.
+Polls: of the runs that slots created for a plugin's command `poll`, at most
+`max_outstanding_polls` are queued or running. `if_running: cancel` ignores this limit, because it
+cancels the outstanding ones.
 """
 
 from __future__ import annotations
@@ -20,18 +22,19 @@ from quarterjack.rules.states import State
 from quarterjack.times.instants import MINUTE
 
 RECHECK = MINUTE
-"""How soon a held run looks again while another one is the probe."""
+"""How soon a held run is checked again while another run is the probe."""
 
 
 class Breaker(NamedTuple):
     threshold: int
     reset_after: int
     name: str | None = None
-    """A key of its own, to share it between other schedules than those of a plugin's command."""
+    """Shares the breaker among all schedules that give this name, instead of those of the plugin's
+    command."""
 
 
-def refusal(gate: Gate, now: int) -> Reason | None:
-    """Why no run may pass now."""
+def blocking_reason(gate: Gate, now: int) -> Reason | None:
+    """Why no run may pass the gate now; None if one may."""
     if gate.state is GateState.CLOSED:
         return None
     if gate.state is GateState.HALF_OPEN:
@@ -40,20 +43,20 @@ def refusal(gate: Gate, now: int) -> Reason | None:
 
 
 def may_probe(gate: Gate, now: int) -> bool:
-    """Is it open, and time for exactly one run?"""
+    """Whether the breaker is due to half-open, so that exactly one run may pass as the probe."""
     return gate.state is GateState.OPEN and gate.until is not None and now >= gate.until
 
 
-def passed_by(gate: Gate, run: Run, now: int) -> Gate:
-    """The gate after this run was let through: it becomes the probe, if it is time for one."""
+def gate_after_pass(gate: Gate, run: Run, now: int) -> Gate:
+    """The gate after this run has passed: the run becomes the probe if one is due."""
     if not may_probe(gate, now):
         return gate
     return gate._replace(state=GateState.HALF_OPEN, until=None, probe=run.id)
 
 
-def held_until(gate: Gate, run: Run, now: int) -> int | None:
-    """Until when this run must wait, or look again; None if it may pass. A run that cannot start
-    yet does not become the probe, for all others would wait with it."""
+def blocked_until(gate: Gate, run: Run, now: int) -> int | None:
+    """When to check again whether this run may pass; None if it may now. A run that is not ready
+    yet does not become the probe, because all others would wait for it."""
     if gate.state is GateState.CLOSED:
         return None
     if may_probe(gate, now):
@@ -61,7 +64,7 @@ def held_until(gate: Gate, run: Run, now: int) -> int | None:
     return now + RECHECK if gate.until is None else gate.until
 
 
-def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
+def gate_after_attempt(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
     """The gate after an attempt of this run."""
     if gate.state is not GateState.CLOSED:
         if gate.probe != run.id:
@@ -79,7 +82,7 @@ def judged(gate: Gate, breaker: Breaker, run: Run, outcome: Outcome) -> Gate:
 
 
 def opened(gate: Gate, at: int) -> Gate:
-    """Open from then on: after a failure, or after a probe that was closed before it could tell."""
+    """The breaker opened at an instant, after a failure or a probe that ended without a result."""
     return Gate(gate.key, GateState.OPEN, gate.failures, at + gate.reset_after, gate.reset_after)
 
 
@@ -92,8 +95,8 @@ def _is_failure(outcome: Outcome) -> bool:
 
 
 class SharedGates:
-    """The gates of a batch, as far as it has come, and their history. Whoever reads one whose probe
-    was closed without a verdict finds it open."""
+    """The gates of a batch, updated after each decision, and the changes to record. A gate whose
+    probe was closed without a result is opened again when it is read."""
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates = dict(gates)
@@ -113,6 +116,5 @@ class SharedGates:
             return
         self._gates[gate.key] = self.changed[gate.key] = gate
         if gate.state is not before.state:
-            self.changes.append(
-                GateChange(gate.key, at, before.state, gate.state, gate.failures, run_id)
-            )
+            change = GateChange(gate.key, at, before.state, gate.state, gate.failures, run_id)
+            self.changes.append(change)

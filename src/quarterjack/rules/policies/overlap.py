@@ -1,13 +1,14 @@
-"""Overlap: a slot comes due while an earlier run is open (queued, running, held, or waiting to
-retry). Judged per schedule; for plugins per plugin and command.
+"""Overlap: what happens to a slot that comes due while an earlier run is open (queued, running,
+held, or waiting to retry). The scope is the schedule; for plugins, all schedules of the same plugin
+and command.
 
-`skip`    pass the slot over
-`queue`   add it at once, held until its turn; at most `queue_limit` wait
-`cancel`  cancel the open ones; it is held until those that run have ended
-`allow`   run beside them
+`skip`    skip the slot
+`queue`   add a run that is held until the runs before it have ended; at most `queue_limit` wait
+`cancel`  cancel the open runs; the new run is held until the running ones have ended
+`allow`   run at the same time
 
-Slots of one step are no overlap of each other: they are held one behind the other, unless `allow`.
-A one-shot is never skipped: it is held.
+Slots that are planned in the same step do not overlap each other: all but the first are held,
+unless `allow`. A one-shot is never skipped, but held.
 """
 
 from __future__ import annotations
@@ -33,48 +34,48 @@ class Overlap(NamedTuple):
     queue_limit: int
 
 
-class Turn(NamedTuple):
-    """How many of the slots are added, oldest first; why the others are not; what is cancelled."""
+class Admission(NamedTuple):
+    """How many slots become runs, oldest first; why the others do not; which runs to cancel."""
 
     admitted: int
     reason: Reason
     replaced: Sequence[Run] = ()
 
 
-def turn(overlap: Overlap, slots: int, ahead: Sequence[Run], *, idle: bool, once: bool) -> Turn:
-    """Whose turn is it: that of the slots, or of the runs ahead of them? If the schedule is idle,
-    the first one need not wait."""
+def admit(
+    overlap: Overlap, slots: int, ahead: Sequence[Run], *, idle: bool, once: bool
+) -> Admission:
+    """Applies the policy to a number of due slots. `ahead` are the earlier open runs. If the scope
+    is `idle`, the first slot does not count for `queue_limit`, because it need not wait."""
     policy = overlap.if_running
     if policy is IfRunning.QUEUE and not once:
         held = sum(run.state is State.HELD for run in ahead)
         room = max(overlap.queue_limit - held, 0) + idle
-        return Turn(min(slots, room), Reason.QUEUE_FULL)
+        return Admission(min(slots, room), Reason.QUEUE_FULL)
     if policy is IfRunning.CANCEL:
-        return Turn(slots, Reason.OVERLAP, ahead)
+        return Admission(slots, Reason.OVERLAP, ahead)
     if policy is IfRunning.SKIP and ahead and not once:
-        return Turn(0, Reason.OVERLAP)
-    return Turn(slots, Reason.OVERLAP)
+        return Admission(0, Reason.OVERLAP)
+    return Admission(slots, Reason.OVERLAP)
 
 
-def in_line(open_runs: Iterable[Run]) -> list[Run]:
-    """The held runs, in the order of their turns."""
-    return sorted((run for run in open_runs if run.state is State.HELD), key=_place)
+def held_in_order(open_runs: Iterable[Run]) -> list[Run]:
+    """The held runs, in the order in which they will be released."""
+    return sorted((run for run in open_runs if run.state is State.HELD), key=_release_order)
 
 
-def next_in_line(open_runs: Sequence[Run]) -> Run | None:
-    """The held run whose turn has come: the first, once nothing is queued or running."""
+def next_held(open_runs: Sequence[Run]) -> Run | None:
+    """The held run to release now: the first, unless a run is queued or running."""
     for run in open_runs:
         if run.state is not State.HELD:
             return None
-    return min(open_runs, key=_place, default=None)
+    return min(open_runs, key=_release_order, default=None)
 
 
-def still_open(open_runs: Sequence[Run], schedule_id: int) -> Sequence[Run]:
-    """The runs that stay open when a schedule's own that wait are closed."""
-    return [
-        run for run in open_runs if run.schedule_id != schedule_id or run.state is State.RUNNING
-    ]
+def without_waiting(runs: Sequence[Run], schedule_id: int) -> Sequence[Run]:
+    """The runs that are still open after the waiting runs of this schedule were closed."""
+    return [run for run in runs if run.schedule_id != schedule_id or run.state is State.RUNNING]
 
 
-def _place(run: Run) -> tuple[int, int, int]:
+def _release_order(run: Run) -> tuple[int, int, int]:
     return run.slot, run.schedule_id, run.number

@@ -1,15 +1,16 @@
-"""Pause and resume, by a person or by itself.
+"""Pause and resume, on request or automatically.
 
-A schedule pauses itself after `max_consecutive_errors` failed attempts in a row (0 is never). A
-success or a resume resets that count; failures of manual runs do not count. A paused schedule
-names no slots, so a resume replays nothing: `every` counts anew from it, unless it has a
-`start_at`; all others keep their slots. A one-shot whose instant has passed fires at once.
+A schedule is paused automatically after `max_consecutive_errors` failed attempts in a row (0 is
+never). A success or a resume resets that count; failures of manual runs do not count. A paused
+schedule has no slots, so a resume replays nothing: `every` is counted from the resume, unless it
+has a `start_at`; all other recurrences keep their slots. A one-shot whose instant has passed fires
+at once.
 """
 
 from __future__ import annotations
 
 from quarterjack.rules.model import Schedule
-from quarterjack.rules.policies.anchors import counts_anew_on_resume, slots_of
+from quarterjack.rules.policies.anchors import restarts_on_resume, slots_of
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.states import ScheduleEvent, Status, moved_schedule
 
@@ -22,7 +23,7 @@ def has_too_many_errors(schedule: Schedule) -> bool:
 
 
 def paused(schedule: Schedule, reason: str | None, *, by: str, until: int | None) -> Schedule:
-    """Resting, with all its counters; woken only when the pause ends by itself."""
+    """The schedule paused, with its counters kept. It wakes only at `until`, if that is given."""
     return schedule._replace(
         status=moved_schedule(schedule, ScheduleEvent.PAUSE),
         status_reason=reason,
@@ -34,13 +35,13 @@ def paused(schedule: Schedule, reason: str | None, *, by: str, until: int | None
     )
 
 
-def pauses_itself(schedule: Schedule, reason: Reason) -> Schedule:
-    """Until a person resumes it."""
+def auto_paused(schedule: Schedule, reason: Reason) -> Schedule:
+    """Paused automatically, until a person resumes it."""
     return paused(schedule, reason, by=BY_ITSELF, until=None)
 
 
-def over(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
-    """Ended for good: it names no slots any more, and no range is left to fill."""
+def end_schedule(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
+    """Moves the schedule to `done` or `dead`: it has no slots any more, and no backfill."""
     return schedule._replace(
         status=moved_schedule(schedule, event),
         status_reason=reason,
@@ -51,8 +52,8 @@ def over(schedule: Schedule, event: ScheduleEvent, reason: Reason) -> Schedule:
     )
 
 
-def woken(schedule: Schedule, at: int) -> Schedule:
-    """Looked at by then at the latest, if it is active."""
+def wake_by(schedule: Schedule, at: int) -> Schedule:
+    """An active schedule is planned at this instant or before."""
     wake = schedule.wake_at
     if schedule.status is not Status.ACTIVE or (wake is not None and wake <= at):
         return schedule
@@ -60,24 +61,24 @@ def woken(schedule: Schedule, at: int) -> Schedule:
 
 
 def resumed(schedule: Schedule, now: int) -> Schedule:
-    """Active again: nothing before now is due any more, but for a one-shot that never fired."""
+    """Active again. No slot before `now` is due any more, except of a one-shot that never fired."""
     specification = schedule.specification
-    anew = counts_anew_on_resume(specification.recurrence)
+    moves_anchor = restarts_on_resume(specification.recurrence)
     schedule = schedule._replace(
         status=moved_schedule(schedule, ScheduleEvent.RESUME),
         status_reason=None,
         paused_by=None,
         paused_until=None,
         consecutive_errors=0,
-        anchor_at=now if anew else schedule.anchor_at,
+        anchor_at=now if moves_anchor else schedule.anchor_at,
         cursor=schedule.cursor if specification.once else max(schedule.cursor, now),
     )
-    # The planner looks at it now: perhaps it is done, or has a backfill to go on with.
+    # Planned now, because it may be done, or have a backfill to continue.
     return schedule._replace(next_slot=slots_of(schedule).after(schedule.cursor), wake_at=now)
 
 
-def as_of(schedule: Schedule, now: int) -> Schedule:
-    """As it is now: a pause that is over has ended when it said."""
+def resumed_if_due(schedule: Schedule, now: int) -> Schedule:
+    """Resumed as of `paused_until`, if that has passed."""
     until = schedule.paused_until
     if schedule.status is Status.PAUSED and until is not None and until <= now:
         return resumed(schedule, until)

@@ -1,7 +1,7 @@
-"""Repeats: `total_repeats` successful runs, then the schedule is done. 0 is endless.
+"""Repeats: after `total_repeats` successful runs the schedule is done. 0 is unlimited.
 
-A slot is not planned if the runs that are open may use up the repeats, so that there are never
-more successes than were asked for; if one of them fails, a later slot takes its place.
+A slot is not planned if the open runs may use up the repeats, so that there are never more
+successes than `total_repeats`. If one of these runs fails, a later slot takes its place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from quarterjack.rules.model import Kind, Run, Schedule
 
 
 def repeats_left(schedule: Schedule, open_runs: Iterable[Run]) -> int | None:
-    """How many more runs may be planned; None is any number."""
+    """How many more runs may be planned; None is unlimited."""
     total = schedule.specification.total_repeats
     if not total:
         return None

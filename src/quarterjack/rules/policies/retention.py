@@ -1,8 +1,9 @@
-"""Retention: what may be forgotten, by age and by number.
+"""Retention: which rows may be pruned, by age and by number.
 
-Open runs are never forgotten, nor is what a schedule still points at: its last run and its last
-success. With a run go its attempts; slots passed over go by the age of runs, a gate's history by
-that of events. A store forgets what lies before these horizons, in small batches.
+Open runs are never pruned, and neither are the last run and the last successful run of a schedule.
+The attempts of a run are pruned with it, slots that did not run by the age for runs, and the
+history of a gate by the age for events. A store prunes what lies before these horizons, in small
+batches.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from quarterjack.times.instants import DAY
 
 
 class Retention(NamedTuple):
-    """How long, in microseconds, and how many runs of each schedule; None is for ever."""
+    """Ages in microseconds, and the number of runs to keep for each schedule; None is unlimited."""
 
     run_age: int | None = 90 * DAY
     run_count: int | None = 10_000
@@ -21,11 +22,11 @@ class Retention(NamedTuple):
     event_age: int | None = 30 * DAY
     audit_age: int | None = 365 * DAY
     daily_age: int | None = 400 * DAY
-    """A year of daily figures, and the same month of the year before."""
+    """A year of daily statistics, and the same month of the year before."""
 
 
 class Horizons(NamedTuple):
-    """What ended, or happened, before these instants may be forgotten; None is nothing."""
+    """Rows from before these instants may be pruned; None keeps all."""
 
     runs: int | None
     output: int | None
@@ -36,17 +37,14 @@ class Horizons(NamedTuple):
 
 def horizons(retention: Retention, now: int) -> Horizons:
     ages = (
-        retention.run_age,
-        retention.output_age,
-        retention.event_age,
-        retention.audit_age,
+        retention.run_age, retention.output_age, retention.event_age, retention.audit_age,
         retention.daily_age,
-    )
+    )  # fmt: skip
     return Horizons(*(None if age is None else now - age for age in ages))
 
 
 class PastRun(NamedTuple):
-    """A run, and what its schedule says of it; of a schedule that is gone, nothing."""
+    """A closed run, with those fields of its schedule that may protect it, unless that is gone."""
 
     schedule_id: int
     number: int
@@ -61,9 +59,8 @@ class PastRun(NamedTuple):
 
 
 def may_be_pruned(run: PastRun, retention: Retention, now: int) -> bool:
-    """May the row of this run go?"""
-    pointed_at = run.id in (run.last_run_id, run.last_success_run_id)
-    if run.finished_at is None or pointed_at:
+    """Whether the row of this run may be deleted."""
+    if run.finished_at is None or run.id in (run.last_run_id, run.last_success_run_id):
         return False
     before = horizons(retention, now).runs
     too_old = before is not None and run.finished_at < before

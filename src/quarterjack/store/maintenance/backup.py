@@ -1,15 +1,16 @@
-"""Backing up: a copy of a database in use, which nobody ever sees half of.
+"""`db backup`: a consistent copy of a database while it is in use.
 
-It is written under another name, checked, and then given its own. The copy is of one moment: a
-transaction that reads is held meanwhile, so that what the service writes does not make SQLite begin
-again; it makes nobody wait, but the log grows until the copy is done. On PostgreSQL `postgres_dump`
-writes it.
+It is written under a temporary name, checked, and then renamed, so that nobody ever sees an
+incomplete one. On SQLite a read transaction is held meanwhile: otherwise each write of the service
+would make the backup start again. It blocks nobody, but the WAL grows until the copy is done. On
+PostgreSQL `pg_dump` writes it (`postgres/backup`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -18,94 +19,86 @@ import apsw
 from quarterjack.clock import process_name
 from quarterjack.errors import Conflict, StoreUnusable
 from quarterjack.failpoint import failpoint
-from quarterjack.store.address import is_postgres, refuse_without_driver
-from quarterjack.store.sqlite.file import advised, open_as_it_is, path_of, sync_folder
+from quarterjack.store.address import address_of, is_postgres
+from quarterjack.store.sqlite import file
+from quarterjack.store.sqlite.errors import as_store_error
 
 PAGES = 1000
 
 
 def back_up(url: str, target: Path) -> int:
-    """The copy's size in bytes."""
-    write = _written_by(url)
+    """Returns the size of the copy in bytes."""
+    write = _writer(url)
     if target.exists():
         remedy = "name a new file; a backup is never overwritten"
-        raise Conflict(f"backup {target}: it is there already; {remedy}")
-    made = target.with_name(f"{target.name}.{process_name()}.new")
+        raise Conflict(f"backup {target}: the file exists; {remedy}")
+    temporary = target.with_name(f"{target.name}.{process_name()}.new")
     try:
-        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # for its user alone
-        write(made)
-        _sync(made)
+        file.create_private_file(temporary)
+        write(temporary)
+        _sync(temporary)
         failpoint("backup.written")
-        _give_name(made, target)
-        sync_folder(target.absolute().parent)
+        _rename(temporary, target)
+        file.sync_folder(target.absolute().parent)
     except FileExistsError as error:
-        raise Conflict(f"backup {target}: somebody else has just written it") from error
+        raise Conflict(f"backup {target}: another process has just written it") from error
     except OSError as error:
-        remedy = "look at the folder, its rights and its space"
-        raise Conflict(
-            f"backup {target}: it cannot be written ({error.strerror}); {remedy}"
-        ) from error
+        reason, remedy = f"cannot write ({error.strerror})", "check the folder and its free space"
+        raise Conflict(f"backup {target}: {reason}; {remedy}") from error
     finally:
         for suffix in ("", "-journal", "-wal", "-shm"):
-            made.with_name(f"{made.name}{suffix}").unlink(missing_ok=True)
+            temporary.with_name(f"{temporary.name}{suffix}").unlink(missing_ok=True)
     return target.stat().st_size
 
 
-def _written_by(url: str) -> Callable[[Path], None]:
+def _writer(url: str) -> Callable[[Path], None]:
     if not is_postgres(url):
-        return partial(_copied, path_of(url))
-    refuse_without_driver()
-    from quarterjack.store.postgres import backup as postgres_dump
-    from quarterjack.store.postgres import connection as postgres_link
+        return partial(_copy, file.path_of(url))
+    address = address_of(url)
+    from quarterjack.store.postgres.backup import dump
 
-    return partial(postgres_dump.dump, postgres_link.address_of(url))
+    return partial(dump, address)
 
 
-def _give_name(made: Path, target: Path) -> None:
-    """Without overwriting what may have appeared meanwhile."""
+def _rename(temporary: Path, target: Path) -> None:
+    """Does not overwrite a file that was created meanwhile."""
     try:
-        os.link(made, target)
+        os.link(temporary, target)
     except FileExistsError:
         raise
-    except OSError:  # a stick or a share, on which no file has two names
+    except OSError:  # a file system without hard links, such as that of a USB stick
         if target.exists():
             raise
-        made.rename(target)
+        temporary.rename(target)
 
 
-def _copied(path: Path, made: Path) -> None:
+def _copy(path: Path, target: Path) -> None:
     try:
-        _copy(path, made)
-        _refuse_damaged(made)
+        _copy_pages(path, target)
+        _refuse_corrupt(target)
     except apsw.Error as error:
-        raise advised(error, path) from error
+        raise as_store_error(error, path) from error
 
 
-def _copy(path: Path, made: Path) -> None:
-    source, copy = open_as_it_is(path), apsw.Connection(str(made))
-    try:
+def _copy_pages(path: Path, target: Path) -> None:
+    opened, created = file.open_any_schema(path), apsw.Connection(str(target))
+    with closing(opened) as source, closing(created) as copy:
         source.execute("begin")
-        source.pragma("schema_version")  # only now the moment is fixed
-        copy.pragma("synchronous", "off")  # it is synced once, when it is whole
+        source.pragma("schema_version")  # the snapshot is taken by the first read
+        copy.pragma("synchronous", "off")  # synced once, when it is complete
         with copy.backup("main", source, "main") as copying:
             while not copying.done:
                 copying.step(PAGES)
-    finally:
-        copy.close()
-        source.close()
 
 
-def _refuse_damaged(made: Path) -> None:
-    connection = apsw.Connection(str(made), flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
+def _refuse_corrupt(copy: Path) -> None:
+    with closing(apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         found = connection.pragma("quick_check")
-    finally:
-        connection.close()
     if found != "ok":
-        reason = f"the copy is damaged ({found}), and so may be the database"
+        reason = f"the copy is corrupt ({found}), and the database may be, too"
         raise StoreUnusable(f"backup: {reason}; run `quarterjack db check`")
 
 
-def _sync(made: Path) -> None:
-    with made.open("rb") as file:
-        os.fsync(file.fileno())
+def _sync(path: Path) -> None:
+    with path.open("rb") as opened:
+        os.fsync(opened.fileno())

@@ -1,144 +1,140 @@
-"""Diagnosis: what a person wants to know who was woken at three in the morning. It only looks."""
+"""`doctor`: checks the program, the database and what is planned, and says what to do about each
+problem; it only reads. What only one kind of database has is checked in `sqlite/doctor` and
+`postgres/doctor`."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from typing import Protocol
 
+from quarterjack.clock import Clock
 from quarterjack.errors import StoreError
 from quarterjack.store.address import is_postgres
 from quarterjack.store.maintenance.reader import MaintenanceReader, open_maintenance_reader
-from quarterjack.store.maintenance.results import SHOWN, CheckResult, Level, of_error, some
+from quarterjack.store.maintenance.results import SHOWN, CheckResult, Level, fail, ok, some, warn
 from quarterjack.store.rows import run_of
-from quarterjack.store.sqlite import doctor as sqlite_diagnosis
-from quarterjack.store.sqlite.file import path_of
+from quarterjack.store.sqlite import doctor as sqlite_doctor
+from quarterjack.store.sqlite.file import not_found, path_of
 from quarterjack.times import zone_data_version
 from quarterjack.times.instants import MINUTE, to_text
 
-LATE, LONG_AGO = MINUTE, 5 * MINUTE
-UNTOLD = 10 * MINUTE
-
-
-class Clock(Protocol):
-    def now(self) -> int: ...
+OVERDUE, LONG_AGO = MINUTE, 5 * MINUTE
+PENDING = 10 * MINUTE
 
 
 def diagnose(url: str, clock: Clock) -> Iterator[CheckResult]:
-    """Each thing that was looked at. Where there is no usable database, that is the last."""
-    examine = _on_postgres if is_postgres(url) else _on_sqlite
+    """One result per check. If the database cannot be used, that is the last one."""
+    check = _check_postgres if is_postgres(url) else _check_sqlite
     try:
-        yield from examine(url, clock)
+        yield from check(url, clock)
     except StoreError as error:
-        yield of_error(error)
+        what, _, remedy = str(error).rpartition("; ")
+        yield fail(what, remedy)
 
 
-def _on_sqlite(url: str, clock: Clock) -> Iterator[CheckResult]:
+def _check_sqlite(url: str, clock: Clock) -> Iterator[CheckResult]:
     path = path_of(url)
-    yield sqlite_diagnosis.of_library()
+    yield sqlite_doctor.check_library()
     yield _python()
     if not path.is_file():
-        remedy = "start `quarterjack up` once, or name another with --database"
-        yield CheckResult(Level.FAILED, f"there is no database {path}", remedy)
-        return
-    yield from sqlite_diagnosis.of_place(path)
-    with open_maintenance_reader(url) as look:
-        yield _schema(look)
-        yield sqlite_diagnosis.of_contents(look)
-        yield from _plans(look, clock.now())
+        raise not_found(path)
+    yield from sqlite_doctor.check_file(path)
+    with open_maintenance_reader(url) as reader:
+        yield _schema(reader)
+        yield sqlite_doctor.check_contents(reader)
+        yield from _check_plans(reader, clock.now())
 
 
-def _on_postgres(url: str, clock: Clock) -> Iterator[CheckResult]:
+def _check_postgres(url: str, clock: Clock) -> Iterator[CheckResult]:
     """The clock of the database decides what is late."""
     yield _python()
-    with open_maintenance_reader(url) as look:
-        from quarterjack.store.postgres import doctor as postgres_diagnosis
+    with open_maintenance_reader(url) as reader:
+        from quarterjack.store.postgres import doctor as postgres_doctor
 
-        rights = postgres_diagnosis.of_rights(look)
-        yield rights
-        if rights.level is Level.FAILED:
+        privileges = postgres_doctor.check_privileges(reader)
+        yield privileges
+        if privileges.level is Level.FAILED:
             return
-        yield _schema(look)
-        now, difference = postgres_diagnosis.of_clock(look, clock)
-        yield difference
-        yield from postgres_diagnosis.of_server(look, now)
-        yield from _plans(look, now)
+        yield _schema(reader)
+        now, clocks = postgres_doctor.check_clock(reader, clock)
+        yield clocks
+        yield from postgres_doctor.check_server(reader, now)
+        yield from _check_plans(reader, now)
 
 
 def _python() -> CheckResult:
-    return CheckResult(Level.OK, f"Python {platform.python_version()}")
+    return ok(f"Python {platform.python_version()}")
 
 
-def _schema(look: MaintenanceReader) -> CheckResult:
-    ((number,),) = look.ask("schema")
-    return CheckResult(Level.OK, f"it opens, and is at schema {number}")
+def _schema(reader: MaintenanceReader) -> CheckResult:
+    ((number,),) = reader.query("schema_number")
+    return ok(f"database opened, at schema {number}")
 
 
-def _plans(look: MaintenanceReader, now: int) -> Iterator[CheckResult]:
-    """What both databases hold."""
-    yield _zones(look)
-    yield from _planning(look, now)
-    yield _ailing(look)
-    yield _lapsed(look, now)
-    yield _untold(look, now)
+def _check_plans(reader: MaintenanceReader, now: int) -> Iterator[CheckResult]:
+    yield _zone_data(reader)
+    yield from _planner(reader, now)
+    yield _failing_schedules(reader)
+    yield _expired_leases(reader, now)
+    yield _notifications(reader, now)
 
 
-def _zones(look: MaintenanceReader) -> CheckResult:
-    rows, ours = look.ask("metadata", "zone_data"), zone_data_version()
+def _zone_data(reader: MaintenanceReader) -> CheckResult:
+    rows, ours = reader.query("metadata", "zone_data"), zone_data_version()
     stored = rows[0][0] if rows else ours
     if stored == ours:
-        return CheckResult(Level.OK, f"zone data {ours}")
-    what = f"zone data: the database has planned with {stored}, this program has {ours}"
-    remedy = "start the service with this program: it works the slots out anew"
-    return CheckResult(Level.WARNING, what, remedy)
+        return ok(f"time zone data {ours}")
+    what = f"time zone data: slots were computed with {stored}, this program has {ours}"
+    return warn(what, "start the service with this program: it recomputes the slots")
 
 
-def _planning(look: MaintenanceReader, now: int) -> Iterator[CheckResult]:
-    """Is the clock right, and does anybody plan?"""
-    ((last_look, *_),) = look.ask("planner_state")
-    overdue = look.ask("overdue_schedules", now - LATE, SHOWN + 1)
-    if last_look is None:
-        remedy = "start `quarterjack up`"
-        yield CheckResult(Level.WARNING, "nobody has ever planned here", remedy)
+def _planner(reader: MaintenanceReader, now: int) -> Iterator[CheckResult]:
+    ((last_step, *_),) = reader.query("planner_state")
+    overdue = reader.query("overdue_schedules", now - OVERDUE, SHOWN + 1)
+    if last_step is None:
+        yield warn("no planner has ever run", "start `quarterjack up`")
         return
-    what = f"the last look at what is due was at {to_text(last_look)}"
-    if last_look > now + MINUTE:
-        remedy = "set the clock: until then what is due waits, and so do leases of the dead"
-        yield CheckResult(Level.FAILED, f"{what}, but it is {to_text(now)}", remedy)
-    elif last_look > now - LONG_AGO:
-        yield CheckResult(Level.OK, what)
+    what = f"last planner step at {to_text(last_step)}"
+    stopped = f"no planner is running: {what}"
+    if last_step > now + MINUTE:
+        remedy = "set the clock: until then due schedules wait, and leases do not expire"
+        yield fail(f"{what}, in the future: it is {to_text(now)}", remedy)
+    elif last_step > now - LONG_AGO:
+        yield ok(what)
     elif overdue:
-        remedy = "start `quarterjack up`, or ask its /readyz why it does not plan"
-        yield CheckResult(Level.FAILED, f"nobody plans: {what}, and schedules are due", remedy)
+        remedy = "start `quarterjack up`, or see its /readyz for why it does not plan"
+        yield fail(f"{stopped}, and schedules are due", remedy)
     else:
-        yield CheckResult(Level.WARNING, f"nobody plans: {what}", "start `quarterjack up`")
-    keys = some([key for _, key, _ in overdue])
-    remedy = "look at the log of the service, at its load and at its disk"
-    late = CheckResult(Level.WARNING, f"overdue for more than a minute: {keys}", remedy)
-    yield late if overdue else CheckResult(Level.OK, "no schedule is overdue")
+        yield warn(stopped, "start `quarterjack up`")
+    if overdue:
+        keys = some([key for _, key, _ in overdue])
+        remedy = "check the log of the service, its load and its disk"
+        yield warn(f"schedules overdue for more than a minute: {keys}", remedy)
+    else:
+        yield ok("no overdue schedules")
 
 
-def _ailing(look: MaintenanceReader) -> CheckResult:
-    rows = look.ask("failing_schedules", SHOWN + 1)
+def _failing_schedules(reader: MaintenanceReader) -> CheckResult:
+    rows = reader.query("failing_schedules", SHOWN + 1)
     if not rows:
-        return CheckResult(Level.OK, "no schedule is invalid or dead")
-    said = some([f"{key} ({status})" for _, key, status in rows])
-    remedy = "`quarterjack show` says why; mend its definition, or delete it"
-    return CheckResult(Level.WARNING, f"schedules that do not run any more: {said}", remedy)
+        return ok("no invalid or dead schedules")
+    keys = some([f"{key} ({status})" for _, key, status in rows])
+    remedy = "see `quarterjack show` for the reason; correct the definition, or delete the schedule"
+    return warn(f"invalid or dead schedules: {keys}", remedy)
 
 
-def _lapsed(look: MaintenanceReader, now: int) -> CheckResult:
-    rows = look.ask("lapsed_runs", now - LONG_AGO, SHOWN + 1)
+def _expired_leases(reader: MaintenanceReader, now: int) -> CheckResult:
+    rows = reader.query("expired_leases", now - LONG_AGO, SHOWN + 1)
     if not rows:
-        return CheckResult(Level.OK, "no run was left behind by its worker")
-    said = some([run_of(row).id for row in rows])
-    remedy = "start `quarterjack up`: it settles them as lost, or tries again"
-    return CheckResult(Level.WARNING, f"their leases lapsed long ago: runs {said}", remedy)
+        return ok("no running runs with expired leases")
+    runs = some([run_of(row).id for row in rows])
+    remedy = "start `quarterjack up`: it settles them as lost, or retries them"
+    return warn(f"running runs whose leases expired long ago: {runs}", remedy)
 
 
-def _untold(look: MaintenanceReader, now: int) -> CheckResult:
-    rows = look.ask("unsent_notifications", 1)
-    if not rows or rows[0][2] > now - UNTOLD:
-        return CheckResult(Level.OK, "no notice waits to be told")
-    what = f"notices wait to be told since {to_text(rows[0][2])}"
-    return CheckResult(Level.WARNING, what, "start `quarterjack up`, or look at its log")
+def _notifications(reader: MaintenanceReader, now: int) -> CheckResult:
+    rows = reader.query("unsent_notifications", 1)
+    if not rows or rows[0][2] > now - PENDING:
+        return ok("no pending notifications")
+    what = f"notifications pending since {to_text(rows[0][2])}"
+    return warn(what, "start `quarterjack up`, or check its log")

@@ -1,4 +1,4 @@
-"""Findings: what was looked at, how it is, and what to do about it."""
+"""The result of one check of `doctor`: how severe it is, what was found, and what to do."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ class CheckResult(NamedTuple):
     remedy: str = ""
 
 
-def judged(finding: CheckResult, *, if_bad: bool) -> CheckResult:
-    return finding if if_bad else CheckResult(Level.OK, finding.what)
+def ok(what: str) -> CheckResult:
+    return CheckResult(Level.OK, what)
 
 
-def of_error(error: Exception) -> CheckResult:
-    what, _, remedy = str(error).rpartition("; ")
-    return CheckResult(Level.FAILED, what, remedy)
+def warn(what: str, remedy: str, *, unless: bool = False) -> CheckResult:
+    return ok(what) if unless else CheckResult(Level.WARNING, what, remedy)
+
+
+def fail(what: str, remedy: str, *, unless: bool = False) -> CheckResult:
+    return ok(what) if unless else CheckResult(Level.FAILED, what, remedy)
 
 
 def some(names: Sequence[str]) -> str:
-    """Of many only the first."""
+    """The first ones, if they are many."""
     return ", ".join(names[:SHOWN]) + (" and others" if len(names) > SHOWN else "")

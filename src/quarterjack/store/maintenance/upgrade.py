@@ -1,18 +1,17 @@
-"""Upgrading: the schema of a database is made to be that of this program."""
+"""`db upgrade`: brings the schema of a database up to that of this program."""
 
 from __future__ import annotations
 
-from quarterjack.store.address import is_postgres, refuse_without_driver
-from quarterjack.store.sqlite import file as sqlite_file
+from quarterjack.store.address import address_of, is_postgres
+from quarterjack.store.sqlite import file
 
 
 def upgrade(url: str, now: int) -> tuple[int, int]:
-    """From which schema to which. On PostgreSQL 0 is none: it is made, for those who run the
-    service may lack the right to."""
+    """The schema before and after. On PostgreSQL a missing schema (0) is created, because the user
+    who runs the service may lack the privileges to do so."""
     if not is_postgres(url):
-        return sqlite_file.upgrade(sqlite_file.path_of(url), now)
-    refuse_without_driver()
-    from quarterjack.store.postgres import connection as postgres_link
-    from quarterjack.store.postgres import schema as postgres_schema
+        return file.upgrade(file.path_of(url), now)
+    address = address_of(url)
+    from quarterjack.store.postgres import schema
 
-    return postgres_schema.upgrade(postgres_link.address_of(url))
+    return schema.upgrade(address)

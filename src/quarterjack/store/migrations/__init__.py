@@ -1,4 +1,8 @@
-"""Migrations: the files that make the schema, in order, and whether a database is at it."""
+"""The schema, as numbered SQL files for each database, and the check that a database is at it.
+
+A file is `0007_what_it_does.sql`; it is never edited once released, because its checksum is stored
+in each database. All missing migrations are applied in one transaction.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,13 @@ from typing import NamedTuple
 
 from quarterjack.errors import StoreUnusable
 
-MIGRATIONS = Path(__file__).parent
+FOLDER = Path(__file__).parent
+CREATE_REMEDY = "start `quarterjack up` once, or name another with --database"
 
 
 class Migration(NamedTuple):
-    """Its row in `migrations` is written before its text is executed: a text that needs the time
-    reads `applied_at` there."""
+    """Its row in the table `migrations` is inserted before its text is executed, so that the text
+    can read the time from `applied_at`."""
 
     number: int
     name: str
@@ -25,32 +30,32 @@ class Migration(NamedTuple):
         return blake2b(self.text.encode(), digest_size=16).hexdigest()
 
 
-def migrations(dialect: str) -> list[Migration]:
-    """In order; a file is `0007_what_it_does.sql`."""
-    files = sorted((MIGRATIONS / dialect).glob("*.sql"))
+def load_migrations(dialect: str) -> list[Migration]:
+    files = sorted((FOLDER / dialect).glob("*.sql"))
     return [Migration(int(file.stem[:4]), file.stem[5:], file.read_text()) for file in files]
 
 
-def refuse_other_schemas(
-    place: object, applied: Iterable[tuple[int, str]], wanted: Sequence[Migration]
-) -> int:
-    """Of those that were applied, by number and checksum, the last; unless one of them is not
-    ours."""
-    known = {migration.number: migration for migration in wanted}
+def missing_migrations(
+    database: object,
+    applied: Iterable[tuple[int, str]],
+    migrations: Sequence[Migration],
+    *,
+    allowed: bool,
+) -> list[Migration]:
+    """Those to apply to a database that has stored these numbers and checksums. Refused if this
+    program does not know one of them, or with another text; or if any are missing and an upgrade is
+    not allowed."""
+    known = {migration.number: migration for migration in migrations}
     newest, stored = max(known, default=0), 0
     for stored, checksum in applied:
         if stored > newest:
-            remedy = "use the newer program, or restore a backup of before its upgrade"
+            remedy = "use the newer program, or restore a backup from before its upgrade"
             schemas = f"it is at schema {stored}, this program knows {newest}"
-            raise StoreUnusable(f"database {place}: {schemas}; {remedy}")
+            raise StoreUnusable(f"database {database}: {schemas}; {remedy}")
         if known[stored].checksum != checksum:
-            remedy = "use the program that made the database"
-            raise StoreUnusable(f"database {place}: its schema {stored} is not ours; {remedy}")
-    return stored
-
-
-def refuse_older_schemas(place: object, stored: int, wanted: Sequence[Migration]) -> None:
-    newest = max((migration.number for migration in wanted), default=0)
-    if stored < newest:
+            reason = f"its schema {stored} differs from that of this program"
+            raise StoreUnusable(f"database {database}: {reason}; use the program that created it")
+    if stored < newest and not allowed:
         schemas = f"it is at schema {stored}, this program needs {newest}"
-        raise StoreUnusable(f"database {place}: {schemas}; run `quarterjack db upgrade`")
+        raise StoreUnusable(f"database {database}: {schemas}; run `quarterjack db upgrade`")
+    return [migration for migration in migrations if migration.number > stored]

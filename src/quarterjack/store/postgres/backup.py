@@ -1,5 +1,5 @@
-"""A dump of our schema, by PostgreSQL's own program. How to sign in is told to it in its
-environment, which only this user can read, and not in its arguments, which everybody can."""
+"""Backup of our schema with `pg_dump`. The credentials are passed in its environment, which only
+this user can read, and not as arguments, which everybody can see."""
 
 from __future__ import annotations
 
@@ -7,83 +7,60 @@ import asyncio
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, run
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import asyncpg
-
-from quarterjack.clock import SystemClock
 from quarterjack.errors import Conflict
-from quarterjack.store.postgres.connection import (
-    CONNECT_SECONDS,
-    Address,
-    ManagedConnection,
-    refusal,
-)
+from quarterjack.store.address import Address
+from quarterjack.store.postgres.connection import CONNECT_SECONDS, connected
 
 LOCK_SECONDS = 30
-_VARIABLES = {
-    "host": "PGHOST",
-    "port": "PGPORT",
-    "dbname": "PGDATABASE",
-    "database": "PGDATABASE",
-    "user": "PGUSER",
-    "password": "PGPASSWORD",
-    "passfile": "PGPASSFILE",
-    "service": "PGSERVICE",
-    "servicefile": "PGSERVICEFILE",
-    "sslmode": "PGSSLMODE",
-    "sslcert": "PGSSLCERT",
-    "sslkey": "PGSSLKEY",
-    "sslrootcert": "PGSSLROOTCERT",
-    "sslcrl": "PGSSLCRL",
-    "sslnegotiation": "PGSSLNEGOTIATION",
-    "target_session_attrs": "PGTARGETSESSIONATTRS",
-    "krbsrvname": "PGKRBSRVNAME",
-    "gsslib": "PGGSSLIB",
-}
-"""What an address may say of how to get there, and where PostgreSQL's programs look for it."""
+_PARAMETERS = frozenset(
+    {
+        "host", "port", "dbname", "database", "user", "password", "passfile", "service",
+        "servicefile", "sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslnegotiation",
+        "target_session_attrs", "krbsrvname", "gsslib",
+    }
+)  # fmt: skip
+"""The connection parameters of a URL for which libpq has an environment variable."""
 
 
-def dump(address: Address, made: Path) -> None:
-    """Into this file, which is there and empty."""
-    command = [_program(asyncio.run(_server_version(address)))]
+def dump(address: Address, target: Path) -> None:
+    """Into an existing, empty file."""
+    command = [_pg_dump(asyncio.run(_server_version(address)))]
     command += ["--format=custom", f"--schema={address.schema}", "--strict-names"]
     command += ["--no-password", f"--lock-wait-timeout={LOCK_SECONDS}s"]
-    with made.open("wb") as file:
-        done = subprocess.run(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.PIPE,
-            env=os.environ | environment(address),
-            check=False,
+    variables = os.environ | environment(address)
+    with target.open("wb") as file:
+        done = run(  # noqa: S603
+            command, stdin=DEVNULL, stdout=file, stderr=PIPE, env=variables, check=False
         )
     if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())
-        remedy = "look at what it says, and try again"
-        if "permission denied" in said:
+        output = " ".join(done.stderr.decode(errors="replace").split())
+        remedy = "see its message, and try again"
+        if "permission denied" in output:
             remedy = "use the owner of the tables, or a user with the role pg_read_all_data"
-        raise Conflict(f"backup of {address}: pg_dump failed ({said}); {remedy}")
+        raise Conflict(f"backup of {address}: pg_dump failed ({output}); {remedy}")
 
 
 def environment(address: Address) -> dict[str, str]:
-    """The same address, in the variables that PostgreSQL's programs know."""
-    said: dict[str, str] = {}
-    for name, value in _said(address.url):
-        if value and name in _VARIABLES:
-            said.setdefault(_VARIABLES[name], value)
-    said.setdefault("PGCONNECT_TIMEOUT", str(CONNECT_SECONDS))
-    return said | {"PGAPPNAME": "quarterjack backup"}
+    """The connection parameters as environment variables of libpq."""
+    variables: dict[str, str] = {}
+    for name, value in _parameters(address.url):
+        if value and name in _PARAMETERS:
+            word = "database" if name == "dbname" else name.replace("_", "")
+            variables.setdefault(f"PG{word.upper()}", value)
+    variables.setdefault("PGCONNECT_TIMEOUT", str(CONNECT_SECONDS))
+    return variables | {"PGAPPNAME": "quarterjack backup"}
 
 
-def _said(url: str) -> Iterator[tuple[str, str]]:
-    """What stands before the question mark counts first."""
+def _parameters(url: str) -> Iterator[tuple[str, str]]:
+    """In order of precedence: the query string comes last."""
     parts = urlsplit(url)
-    signing_in, _, hosts = parts.netloc.rpartition("@")
-    user, _, password = signing_in.partition(":")
+    credentials, _, hosts = parts.netloc.rpartition("@")
+    user, _, password = credentials.partition(":")
     found = [re.fullmatch(r"(\[.*\]|[^:]*):?(\d*)", each) for each in hosts.split(",")]
     yield "user", unquote(user)
     yield "password", unquote(password)
@@ -94,25 +71,20 @@ def _said(url: str) -> Iterator[tuple[str, str]]:
     yield from parse_qsl(parts.query)
 
 
-def _program(server: int) -> str:
-    """A `pg_dump` that knows the server: it may be newer, but not older."""
+def _pg_dump(server: int) -> str:
+    """The path of a `pg_dump` at least as new as the server."""
     program = shutil.which("pg_dump")
     remedy = f"install the client programs of PostgreSQL {server}, and put them first in PATH"
     if program is None:
-        raise Conflict(f"backup: there is no pg_dump here; {remedy}")
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
-    version = re.search(r"\d+", told.stdout)
+        raise Conflict(f"backup: pg_dump not found; {remedy}")
+    done = run([program, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
+    version = re.search(r"\d+", done.stdout)
     if version is None or int(version[0]) < server:
-        said = told.stdout.strip() or "it does not tell its version"
-        raise Conflict(f"backup: {program} is too old for PostgreSQL {server} ({said}); {remedy}")
+        output = done.stdout.strip() or "unknown version"
+        raise Conflict(f"backup: {program} is too old for PostgreSQL {server} ({output}); {remedy}")
     return program
 
 
 async def _server_version(address: Address) -> int:
-    link = ManagedConnection(address, "quarterjack backup", CONNECT_SECONDS, SystemClock().chance)
-    try:
-        return int((await link.connection()).get_server_version().major)
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-        raise refusal(error, address) from error
-    finally:
-        await link.close()
+    async with connected(address, "quarterjack backup", CONNECT_SECONDS) as connection:
+        return int(connection.get_server_version().major)

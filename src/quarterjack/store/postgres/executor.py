@@ -1,5 +1,9 @@
-"""Walking steps on PostgreSQL: each statement is one round trip, and a batch is one statement, for
-its rows travel as arrays, one for each column. Single rows of several tables travel together."""
+"""Executes the statements of a transaction on PostgreSQL, with as few round trips as possible.
+
+Each query is one round trip. Writes are collected until the next query or the end. A batch is one
+statement whose rows are passed as arrays, one for each column; single rows for several tables are
+combined into one statement.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,17 @@ import asyncpg
 from quarterjack.failpoint import failpoint
 from quarterjack.store.statements import Query, QueryMany, Row, Statements, sql
 
-_PLACE = re.compile(r"\$(\d+)")
+_PARAMETER = re.compile(r"\$(\d+)")
 _VALUES = re.compile(r"^values \((.*?)\)", re.DOTALL | re.MULTILINE)
 _DELETE = re.compile(r"^delete ", re.MULTILINE)
-_REMARK = re.compile(r"--.*\n")
-_TABLE = re.compile(r"(?:insert into|update|delete from) (\w+)")
-_READ = re.compile(r"\b(?:from|join) (\w+)")
-_AS_TEXT = {"int8", "bool"}
-"""Arrays of these are handed over as text, for asyncpg looks at each value of an array for whether
-it is an array itself; only of strings it knows that they are not."""
-_types: dict[str, list[str]] = {}
-"""Of the values of a statement; they are the same in every database."""
+_COMMENT = re.compile(r"--.*\n")
+_WRITTEN_TABLE = re.compile(r"(?:insert into|update|delete from) (\w+)")
+_READ_TABLE = re.compile(r"\b(?:from|join) (\w+)")
+_PASSED_AS_TEXT = {"int8", "bool"}
+"""Arrays of these types are passed as text, which is faster: asyncpg checks each element of an
+array for whether it is an array itself, except strings."""
+_parameter_types: dict[str, list[str]] = {}
+"""By the text of a statement; the same in every database."""
 
 
 class Executed(NamedTuple):
@@ -33,50 +37,49 @@ class Executed(NamedTuple):
     """How many were written or found."""
 
 
-async def walk(connection: asyncpg.Connection, steps: Statements[Any]) -> Executed:
-    """What the steps come to. What they write is sent when they ask for something, or at the
-    end."""
+async def execute(connection: asyncpg.Connection, statements: Statements[Any]) -> Executed:
     found: list[Any] | None = None
-    statements = rows = 0
+    count = rows = 0
     writes: list[QueryMany] = []
     while True:
         try:
-            step = steps.send(found)  # type: ignore[arg-type]  # None starts it
+            query = statements.send(found)  # type: ignore[arg-type]  # None starts it
         except StopIteration as end:
-            statements += await _write(connection, writes)
-            return Executed(end.value, statements, rows)
-        if isinstance(step, QueryMany):
-            writes.append(step)
-            rows += len(step.rows)
+            count += await _write(connection, writes)
+            return Executed(end.value, count, rows)
+        if isinstance(query, QueryMany):
+            writes.append(query)
+            rows += len(query.rows)
             found = []
             continue
-        statements += 1 + await _write(connection, writes)
+        count += 1 + await _write(connection, writes)
         writes = []
-        found = await _ask(connection, step)
+        found = await _fetch(connection, query)
         rows += len(found)
 
 
 async def _write(connection: asyncpg.Connection, writes: Sequence[QueryMany]) -> int:
-    """How many statements that took."""
-    groups = list(_together([write for write in writes if write.rows]))
+    """Returns the number of statements that were sent."""
+    groups = list(_combinable([write for write in writes if write.rows]))
     for group in groups:
         texts = tuple(sql(write.statement, "postgres") for write in group)
         rows = group[0].rows
         if len(rows) == 1:
             values = [value for write in group for value in write.rows[0]]
-            await connection.fetch(joined(texts), *values)
+            await connection.fetch(combined(texts), *values)
         else:
             (text,) = texts
-            if text not in _types:
-                _types[text] = await _types_of(connection, text)
+            if text not in _parameter_types:
+                prepared = await connection.prepare(text)
+                _parameter_types[text] = [each.name for each in prepared.get_parameters()]
             await connection.fetch(*_batch(text, rows))
         failpoint("group.written")
     return len(groups)
 
 
-def _together(writes: Sequence[QueryMany]) -> Iterator[list[QueryMany]]:
-    """Single rows, as long as they are of different tables: what one statement does to a row
-    another part of it does not see."""
+def _combinable(writes: Sequence[QueryMany]) -> Iterator[list[QueryMany]]:
+    """Groups of single rows for different tables: one part of a statement does not see what another
+    part does to the same row."""
     group: list[QueryMany] = []
     for write in writes:
         tables = {_table_of(each.statement) for each in group}
@@ -91,18 +94,19 @@ def _together(writes: Sequence[QueryMany]) -> Iterator[list[QueryMany]]:
 
 @cache
 def _table_of(statement: str) -> str:
-    text = _REMARK.sub("", sql(statement, "postgres"))
-    found = _TABLE.match(text)
+    text = _COMMENT.sub("", sql(statement, "postgres"))
+    found = _WRITTEN_TABLE.match(text)
     assert found is not None, f"{statement} writes nothing"
-    assert not set(_READ.findall(text)) - {found[1]}, f"{statement} reads what another may write"
+    reads = set(_READ_TABLE.findall(text)) - {found[1]}
+    assert not reads, f"{statement} reads a table that the same statement may write"
     return found[1]
 
 
 @lru_cache(500)
-def joined(texts: Sequence[str]) -> str:
-    """Several statements as one, their values behind each other.
+def combined(texts: Sequence[str]) -> str:
+    """Several statements as one, with the parameters of all in order.
 
-    >>> print(joined(("insert into a\\nvalues ($1, $2)\\n", "update b\\nset c = $1\\n")))
+    >>> print(combined(("insert into a\\nvalues ($1, $2)\\n", "update b\\nset c = $1\\n")))
     with part1 as (
     insert into a
     values ($1, $2)
@@ -113,61 +117,54 @@ def joined(texts: Sequence[str]) -> str:
     parts, before = [], 0
     for text in texts:
         shift = before
-        parts.append(_PLACE.sub(lambda place: f"${int(place[1]) + shift}", text))  # noqa: B023
-        before += _count(text)
+        parts.append(_PARAMETER.sub(lambda found: f"${int(found[1]) + shift}", text))  # noqa: B023
+        before += _parameter_count(text)
     *others, last = parts
     named = [f"part{number} as (\n{part})" for number, part in enumerate(others, 1)]
     return (f"with {', '.join(named)}\n" if named else "") + last
 
 
-async def _ask(connection: asyncpg.Connection, step: Query) -> list[Any]:
+async def _fetch(connection: asyncpg.Connection, query: Query) -> list[Any]:
     found: list[Any] = []
-    for part in sql(step.statement, "postgres").split(";\n"):
-        count = _count(part)
-        found = await connection.fetch(part, *_spread(step.values, count)[:count])
+    for part in sql(query.statement, "postgres").split(";\n"):
+        count = _parameter_count(part)
+        found = await connection.fetch(part, *_flattened(query.values, count)[:count])
     return found
 
 
-def _count(text: str) -> int:
-    return max((int(place) for place in _PLACE.findall(text)), default=0)
+def _parameter_count(text: str) -> int:
+    return max((int(number) for number in _PARAMETER.findall(text)), default=0)
 
 
-def _spread(values: Sequence[Any], count: int) -> list[Any]:
-    """A list of tuples is handed over as one array for each of their places."""
+def _flattened(values: Sequence[Any], count: int) -> list[Any]:
+    """A list of tuples is passed as one array for each of their columns."""
     width = count - len(values) + 1
-    spread: list[Any] = []
+    flat: list[Any] = []
     for value in values:
         if width > 1 and isinstance(value, list):
-            spread += map(list, zip(*value, strict=True)) if value else [[]] * width
+            flat += map(list, zip(*value, strict=True)) if value else [[]] * width
         else:
-            spread.append(value)
-    return spread
-
-
-async def _types_of(connection: asyncpg.Connection, text: str) -> list[str]:
-    """PostgreSQL itself says of which types the values are."""
-    prepared = await connection.prepare(text)
-    return [parameter.name for parameter in prepared.get_parameters()]
+            flat.append(value)
+    return flat
 
 
 def _batch(text: str, rows: Sequence[Row]) -> list[Any]:
-    """The statement for so many rows, and its values: the columns. One in which nothing stands is
-    left out: in most tables that is every third."""
-    types, columns = _types[text], list(zip(*rows, strict=True))
-    nothing = (None,) * len(rows)
-    empty = frozenset(place for place, column in enumerate(columns, 1) if column == nothing)
-    values: list[Any] = [batch_of(text, tuple(types), empty)]
-    for place, column in enumerate(columns, 1):
-        if place not in empty:
-            as_text = types[place - 1] in _AS_TEXT
-            values.append(_array_text(column) if as_text else column)
-    return values
+    """The statement for these rows, and its arguments: the columns. A column of nulls is left out;
+    in most tables that is every third."""
+    types, columns = _parameter_types[text], list(zip(*rows, strict=True))
+    nulls = (None,) * len(rows)
+    empty = frozenset(number for number, column in enumerate(columns, 1) if column == nulls)
+    arguments: list[Any] = [batch_of(text, tuple(types), empty)]
+    for number, column in enumerate(columns, 1):
+        if number not in empty:
+            as_text = types[number - 1] in _PASSED_AS_TEXT
+            arguments.append(_array_literal(column) if as_text else column)
+    return arguments
 
 
-def _array_text(column: Row) -> str:
-    """An array of numbers, as PostgreSQL reads it.
-
-    >>> _array_text((1, None, -3))
+def _array_literal(column: Row) -> str:
+    """
+    >>> _array_literal((1, None, -3))
     '{1, NULL, -3}'
     """
     return f"{{{str(list(column))[1:-1].replace('None', 'NULL')}}}"
@@ -175,7 +172,7 @@ def _array_text(column: Row) -> str:
 
 @lru_cache(500)
 def batch_of(text: str, types: Sequence[str], empty: Collection[int] = frozenset()) -> str:
-    """The statement for one row, as a statement for many; in some places nothing ever stands.
+    """A statement for one row, rewritten for many; the parameters in `empty` are always null.
 
     >>> print(batch_of("update t\\nset a = $1, b = $2\\nwhere id = $3", ("text", "text", "int8"),
     ...                frozenset({2})))
@@ -188,18 +185,18 @@ def batch_of(text: str, types: Sequence[str], empty: Collection[int] = frozenset
     using unnest($1::text[]) as each (p1)
     where id = each.p1
     """
-    places = [place for place in range(1, len(types) + 1) if place not in empty]
+    numbers = [number for number in range(1, len(types) + 1) if number not in empty]
     arrays = ", ".join(
-        f"${number}::{'text::' if types[place - 1] in _AS_TEXT else ''}{types[place - 1]}[]"
-        for number, place in enumerate(places, 1)
+        f"${place}::{'text::' if types[number - 1] in _PASSED_AS_TEXT else ''}{types[number - 1]}[]"
+        for place, number in enumerate(numbers, 1)
     )
-    rows = f"unnest({arrays}) as each ({', '.join(f'p{place}' for place in places)})"
+    rows = f"unnest({arrays}) as each ({', '.join(f'p{number}' for number in numbers)})"
 
     def value(found: re.Match[str]) -> str:
-        place = int(found[1])
-        return f"each.p{place}" if place not in empty else f"null::{types[place - 1]}"
+        number = int(found[1])
+        return f"each.p{number}" if number not in empty else f"null::{types[number - 1]}"
 
-    text = _PLACE.sub(value, text).rstrip()
+    text = _PARAMETER.sub(value, text).rstrip()
     if values := _VALUES.search(text):
         return f"{text[: values.start()]}select {values[1]}\nfrom {rows}{text[values.end() :]}"
     head, where, tail = text.partition("\nwhere")

@@ -1,154 +1,160 @@
-"""Whose turn it is on PostgreSQL: verbs are carried out in the order in which they are asked.
+"""Executes operations on one PostgreSQL connection, in the order of submission, with group commit.
 
-Each verb is one transaction, but for those behind it that never wait for anybody: they share its
-commit. No lock is ever held while we wait for another verb's, or two nodes would stand in each
-other's way.
+Each operation is one transaction, but those behind it that never wait for a lock share its commit.
+No lock is held while another operation waits for one: otherwise two nodes could deadlock.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import asyncpg
 
-from quarterjack.errors import StoreAway
+from quarterjack.errors import StoreUnavailable
 from quarterjack.failpoint import failpoint
-from quarterjack.store.postgres.connection import (
-    Address,
-    ManagedConnection,
-    advised,
-    is_collision,
-    is_lost,
-)
-from quarterjack.store.postgres.executor import walk
+from quarterjack.store.address import Address
+from quarterjack.store.postgres.connection import ManagedConnection
+from quarterjack.store.postgres.errors import as_store_error, is_connection_lost, is_retryable
+from quarterjack.store.postgres.executor import execute
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.statements import Operation
 
 LOCK_SECONDS = 5
 STATEMENT_SECONDS = 30
-STANDSTILL_SECONDS = 3
-"""A program that is frozen in the middle of a transaction loses it after so long."""
-COLLISIONS_MAX = 8
-FIRST_PAUSE_SECONDS = 0.005
-"""Twice as long, before what collided is tried again; then four times, and so on."""
-ALONE = frozenset({"renew_leases", "look_at_leases"})
-"""They have the connection that beats, and are one statement, which is a transaction by itself: on
-a slow network they must not take three times as long."""
-ROWS_PER_PLAN, USES_PER_PLAN = 1000, 100
-"""For so long a plan is kept: rows that this node wrote or found, or transactions, for what others
-write makes a table grow, too."""
+IDLE_IN_TRANSACTION_SECONDS = 3
+"""A program that is frozen within a transaction loses it after this time."""
+ATTEMPTS_MAX = 8
+BACKOFF_SECONDS = 0.005
+"""Doubled before each retry of a transaction conflict."""
+SINGLE_STATEMENT = frozenset({"renew_leases", "read_leases"})
+"""They run on the connection for leases, without begin and commit: on a slow network these would
+triple the time of a renewal."""
+ROWS_PER_PLAN, TRANSACTIONS_PER_PLAN = 1000, 100
+"""How long a generic plan is kept: rows that this node wrote or found, or transactions, because
+other nodes make tables grow, too."""
 NEVER_WAIT = frozenset(
-    {
-        "claim_runs",
-        "add_output",
-        "look_at_leases",
-        "take_notifications",
-        "read_metadata",
-        "read_run",
-    }
+    {"claim_runs", "add_output", "read_leases", "unsent_notifications", "read_metadata", "read_run"}
 )
-"""They take what nobody holds, add what nobody else has, or only look."""
-PLANNED_ONCE = frozenset({"plan_due", "claim_runs", "settle_runs", "add_output"})
-"""They are asked all the time, and planning their statements would take as long as they do."""
+"""They skip locked rows, add rows of their own, or only read."""
+GENERIC_PLAN = frozenset({"plan_due", "claim_runs", "settle_runs", "add_output"})
+"""They run all the time, and planning their statements would take as long as executing them."""
 
 
 class Executor:
-    """Walks operations on one link; a group is one transaction."""
+    """Executes groups of operations, each group in one transaction."""
 
-    def __init__(self, link: ManagedConnection, address: Address, known: Specifications) -> None:
-        self.link = link
+    def __init__(
+        self, connection: ManagedConnection, address: Address, specifications: Specifications
+    ) -> None:
+        self.connection = connection
         self._address = address
-        self._known = known
-        link.on_made.append(self._forget)
-        self._rows = self._uses = 0
-        """Written or found, and transactions, since plans were made."""
+        self._specifications = specifications
+        connection.on_connect.append(self._reset_cache)
+        self._rows = self._transactions = 0
+        """Since the plans were discarded."""
         self.statements = 0
 
-    async def _forget(self, _: asyncpg.Connection) -> None:
-        self._known.prune(is_pooled=self.link.is_pooled)
+    async def _reset_cache(self, _: asyncpg.Connection) -> None:
+        self._specifications.reset(is_pooled=self.connection.is_pooled)
 
     async def run(self, group: Sequence[Operation]) -> None:
-        """Each operation gets its result or its error; what fails has changed nothing."""
+        """Each operation gets its result or its error; one that fails has changed nothing."""
         error = None
-        for collisions in range(COLLISIONS_MAX):
-            if collisions:
-                await asyncio.sleep(FIRST_PAUSE_SECONDS * (1 << collisions))
-            async with self.link.lock:
-                error = await self._tried(group)
-            if error is None or not is_collision(error):
+        for attempt in range(ATTEMPTS_MAX):
+            if attempt:
+                await asyncio.sleep(BACKOFF_SECONDS * (1 << attempt))
+            async with self.connection.lock:
+                error = await self._try(group)
+            if error is None or not is_retryable(error):
                 break
         if error is None:
             return
-        if len(group) > 1 and not is_lost(error):  # whose fault it is, is told one by one
-            for operation in group:
+        if len(group) > 1 and not is_connection_lost(error):
+            for operation in group:  # one by one, to find the operation that fails
                 await self.run([operation])
             return
         for operation in group:
-            operation.error = advised(error, self._address)
+            operation.error = as_store_error(error, self._address)
 
-    async def _tried(self, group: Sequence[Operation]) -> Exception | None:
+    async def read(self, operation: Operation) -> None:
+        """One operation that only reads, in one snapshot."""
         try:
-            connection = await self.link.connection()
+            connection = await self.connection.get()
+            await connection.execute(
+                "begin isolation level repeatable read, read only;"
+                f" set local search_path = {self._address.schema}"
+            )
+            operation.result = (await execute(connection, operation.begin())).value
+            self._specifications.keep([self._specifications.take_new()])
         except Exception as error:
-            self.link.drop()
+            operation.error = as_store_error(error, self._address)
+        with contextlib.suppress(Exception):  # the next read reconnects
+            await (await self.connection.get()).execute("rollback")
+
+    async def _try(self, group: Sequence[Operation]) -> Exception | None:
+        try:
+            connection = await self.connection.get()
+        except Exception as error:
+            self.connection.drop()
             return error
         news = []
         try:
             if begin := self._begin(group):
                 await connection.execute(begin)
             for operation in group:
-                walked = await walk(connection, operation.begin())
-                operation.result = walked.value
-                self.statements += walked.statements
-                self._rows += walked.rows
-                news.append(self._known.taken())
+                executed = await execute(connection, operation.begin())
+                operation.result = executed.value
+                self.statements += executed.statements
+                self._rows += executed.rows
+                news.append(self._specifications.take_new())
             for operation in group:
                 failpoint(f"{operation.name}.committing")
             if begin and await connection.execute("commit") != "COMMIT":
-                return StoreAway(f"database {self._address}: what was written is undone")
+                return StoreUnavailable(f"database {self._address}: transaction rolled back")
             for operation in group:
                 failpoint(f"{operation.name}.committed")
         except Exception as error:
-            self._known.taken()  # it is undone, and must not be remembered
-            await self._undo(error)
+            self._specifications.take_new()  # rolled back, so it must not be cached
+            await self._roll_back(error)
             return error
-        self._known.keep(news)
+        self._specifications.keep(news)
         return None
 
     def _begin(self, group: Sequence[Operation]) -> str | None:
-        """None if it needs no beginning, nor an end. Plans are kept for what is asked all the time,
-        but not for long: one that was made while a table was empty may read all of it."""
-        if self.link.is_pooled:
-            return self.link.begin
-        if len(group) == 1 and group[0].name in ALONE:
+        """None for a single statement, which needs no transaction. Frequent operations use generic
+        plans, which are discarded regularly: one from when a table was empty may scan all of it."""
+        if self.connection.is_pooled:
+            return self.connection.begin
+        if len(group) == 1 and group[0].name in SINGLE_STATEMENT:
             return None
-        if any(each.name not in PLANNED_ONCE for each in group):
-            return self.link.begin
-        self._uses, anew = self._uses + 1, ""
-        if self._rows >= ROWS_PER_PLAN or self._uses > USES_PER_PLAN:
-            self._rows, self._uses, anew = 0, 1, "discard plans; "
-        return f"{anew}{self.link.begin}; set local plan_cache_mode = force_generic_plan"
+        if any(each.name not in GENERIC_PLAN for each in group):
+            return self.connection.begin
+        self._transactions, discard = self._transactions + 1, ""
+        if self._rows >= ROWS_PER_PLAN or self._transactions > TRANSACTIONS_PER_PLAN:
+            self._rows, self._transactions, discard = 0, 1, "discard plans; "
+        return f"{discard}{self.connection.begin}; set local plan_cache_mode = force_generic_plan"
 
-    async def _undo(self, error: Exception) -> None:
-        if is_lost(error):
-            self.link.drop()
+    async def _roll_back(self, error: Exception) -> None:
+        if is_connection_lost(error):
+            self.connection.drop()
             return
         try:
-            await (await self.link.connection()).execute("rollback")
+            await (await self.connection.get()).execute("rollback")
         except Exception:
-            self.link.drop()
+            self.connection.drop()
 
 
 def settings(address: Address, durability: str = "full") -> dict[str, str]:
-    """What holds in our transactions. Everything that we ask is found by an index, in its order, so
-    that nothing is read whole, whatever is believed of how long it is."""
-    ours = {
+    """The settings of our transactions. Every statement can use an index in its order, so that the
+    planner is kept from scanning a table, whatever its statistics say."""
+    settings = {
         "search_path": address.schema,
         "statement_timeout": f"'{STATEMENT_SECONDS}s'",
         "lock_timeout": f"'{LOCK_SECONDS}s'",
-        "idle_in_transaction_session_timeout": f"'{STANDSTILL_SECONDS}s'",
+        "idle_in_transaction_session_timeout": f"'{IDLE_IN_TRANSACTION_SECONDS}s'",
         "plan_cache_mode": "force_custom_plan",
         "enable_hashjoin": "off",
         "enable_mergejoin": "off",
@@ -157,15 +163,15 @@ def settings(address: Address, durability: str = "full") -> dict[str, str]:
         "jit": "off",
     }
     if durability == "normal":
-        ours["synchronous_commit"] = "off"
-    return ours
+        settings["synchronous_commit"] = "off"
+    return settings
 
 
 class GroupCommit:
-    """Operations wait for their turn, and are carried out in groups."""
+    """A queue of operations, executed in groups."""
 
-    def __init__(self, walker: Executor) -> None:
-        self._walker = walker
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
         self._waiting: list[tuple[Operation, asyncio.Future[None]]] = []
         self._working: asyncio.Task[None] | None = None
 
@@ -181,8 +187,8 @@ class GroupCommit:
         while self._waiting:
             group = self._next_group()
             try:
-                await self._walker.run([operation for operation, _ in group])
-            except BaseException as error:  # whatever happens, those who wait are told
+                await self._executor.run([operation for operation, _ in group])
+            except BaseException as error:  # whatever happens, every caller gets an answer
                 for operation, _ in group:
                     operation.error = operation.error or error
             for _, done in group:
@@ -190,14 +196,15 @@ class GroupCommit:
                     done.set_result(None)
 
     def _next_group(self) -> list[tuple[Operation, asyncio.Future[None]]]:
-        """With one at most that may have to wait for a lock."""
-        waiting = [operation.name not in NEVER_WAIT for operation, _ in self._waiting]
-        end = next((i for i in range(1, len(waiting)) if sum(waiting[: i + 1]) > 1), len(waiting))
+        """Contains at most one operation that may wait for a lock."""
+        may_wait = [operation.name not in NEVER_WAIT for operation, _ in self._waiting]
+        ends = (i for i in range(1, len(may_wait)) if sum(may_wait[: i + 1]) > 1)
+        end = next(ends, len(may_wait))
         group, self._waiting = self._waiting[:end], self._waiting[end:]
         return group
 
     async def close(self) -> None:
-        """After what is under way."""
+        """Waits for the operations that were submitted before."""
         if self._working is not None:
             await asyncio.wait([self._working])
-        await self._walker.link.close()
+        await self._executor.connection.close()

@@ -1,4 +1,4 @@
-"""The schema on PostgreSQL: made or brought up to date by one program at a time, or refused."""
+"""The schema on PostgreSQL: created or upgraded by one program at a time, or refused."""
 
 from __future__ import annotations
 
@@ -7,101 +7,84 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from quarterjack.clock import SystemClock
 from quarterjack.errors import StoreUnusable
 from quarterjack.failpoint import failpoint
+from quarterjack.store.address import Address
 from quarterjack.store.migrations import (
+    CREATE_REMEDY,
     Migration,
-    migrations,
-    refuse_older_schemas,
-    refuse_other_schemas,
+    load_migrations,
+    missing_migrations,
 )
-from quarterjack.store.postgres.connection import Address, ManagedConnection, refusal
+from quarterjack.store.postgres.connection import connected
 
-OLDEST = 140000
-_ONE_AT_A_TIME = 7415_0001
-"""The number of an advisory lock: who comes second waits, and finds nothing left to do."""
+VERSION_MIN = 140000
+_ADVISORY_LOCK = 7415_0001
+"""Taken by an upgrade: a second program waits, and then finds nothing to do."""
 LOCK_SECONDS = 5
-"""Whoever wants a whole table makes everybody behind him wait, and must not wait for long."""
+"""Everybody else queues behind a program that waits for a table lock, so it must not wait long."""
 UPGRADE_SECONDS = 24 * 3600
 
 
 def upgrade(address: Address) -> tuple[int, int]:
-    """Make the schema, or bring it up to date: from which to which."""
-    return asyncio.run(_upgraded(address))
+    """Create or upgrade the schema; its number before (0 for none) and after."""
+
+    async def run() -> tuple[int, int]:
+        async with connected(address, "quarterjack upgrade", UPGRADE_SECONDS) as connection:
+            return await upgrade_if_old(connection, address, allowed=True)
+
+    return asyncio.run(run())
 
 
-async def _upgraded(address: Address) -> tuple[int, int]:
-    link = ManagedConnection(address, "quarterjack upgrade", UPGRADE_SECONDS, SystemClock().chance)
-    try:
-        return await bring_up_to_date(await link.connection(), address, allowed=True)
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-        raise refusal(error, address) from error
-    finally:
-        await link.close()
-
-
-async def bring_up_to_date(
-    connection: asyncpg.Connection,
-    address: Address,
-    *,
-    allowed: bool,
-    steps: Sequence[Migration] | None = None,
+async def upgrade_if_old(
+    connection: asyncpg.Connection, address: Address, *, allowed: bool
 ) -> tuple[int, int]:
-    """From which schema to which. All that is missing is one transaction."""
-    wanted = migrations("postgres") if steps is None else steps
+    """Apply all missing migrations in one transaction; the schema before and after."""
+    migrations = load_migrations("postgres")
     version = await connection.fetchval("select current_setting('server_version_num')::int")
-    if version < OLDEST:
-        remedy = f"use PostgreSQL {OLDEST // 10000} or later"
+    if version < VERSION_MIN:
+        remedy = f"use PostgreSQL {VERSION_MIN // 10000} or later"
         raise StoreUnusable(f"database {address}: it is PostgreSQL {version // 10000}; {remedy}")
-    stored = await _stored(connection, address, wanted)
-    newest = max((each.number for each in wanted), default=0)
-    if not allowed:
-        if not stored:
-            remedy = "start `quarterjack up` once, or name another with --database"
-            raise StoreUnusable(f"database {address}: nothing of ours is there; {remedy}")
-        refuse_older_schemas(address, stored, wanted)
-    if stored < newest:
+    applied = await _applied(connection, address.schema)
+    if not applied and not allowed:
+        reason = "no Quarterjack schema in this database"
+        raise StoreUnusable(f"database {address}: {reason}; {CREATE_REMEDY}")
+    if missing_migrations(address, applied, migrations, allowed=allowed):
         try:
-            stored = await _catch_up(connection, address, wanted)
+            applied = await _migrate(connection, address, migrations)
         except asyncpg.InsufficientPrivilegeError as error:
-            remedy = "run `quarterjack db upgrade` as their owner"
-            reason = f"this user may not make or change the tables ({error})"
+            remedy = "run `quarterjack db upgrade` as the owner of the tables"
+            reason = f"this user may not create or alter tables ({error})"
             raise StoreUnusable(f"database {address}: {reason}; {remedy}") from error
-    return stored, newest
-
-
-async def _catch_up(
-    connection: asyncpg.Connection, address: Address, wanted: Sequence[Migration]
-) -> int:
-    """From where it was, when it was our turn."""
-    async with connection.transaction():
-        await connection.execute("select pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
-        await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
-        stored = await _stored(connection, address, wanted)
-        await _migrate(connection, address, [each for each in wanted if each.number > stored])
-    return stored
-
-
-async def _stored(
-    connection: asyncpg.Connection, address: Address, wanted: Sequence[Migration]
-) -> int:
-    # Asked of the catalogue itself: what `to_regclass` did not find a moment ago, it does not look
-    # for again in the same transaction.
-    caller = "select count(*) from pg_tables where schemaname = $1 and tablename = 'migrations'"
-    if not await connection.fetchval(caller, address.schema):
-        return 0
-    table = f"{address.schema}.migrations"
-    rows = await connection.fetch(f"select number, checksum from {table} order by number")  # noqa: S608
-    return refuse_other_schemas(address, [(row[0], row[1]) for row in rows], wanted)
+    return applied[-1][0] if applied else 0, migrations[-1].number
 
 
 async def _migrate(
-    connection: asyncpg.Connection, address: Address, missing: Sequence[Migration]
-) -> None:
-    schema = address.schema
-    caller = "select count(*) from pg_namespace where nspname = $1"
-    if not await connection.fetchval(caller, schema):
+    connection: asyncpg.Connection, address: Address, migrations: Sequence[Migration]
+) -> list[tuple[int, str]]:
+    """Returns what had been applied when the lock was taken."""
+    async with connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock($1)", _ADVISORY_LOCK)
+        await connection.execute(f"set local lock_timeout = '{LOCK_SECONDS}s'")
+        applied = await _applied(connection, address.schema)
+        missing = missing_migrations(address, applied, migrations, allowed=True)
+        await _apply(connection, address.schema, missing)
+        return applied
+
+
+async def _applied(connection: asyncpg.Connection, schema: str) -> list[tuple[int, str]]:
+    # From the catalog itself: `to_regclass` caches that a table was not found, until the end of the
+    # transaction.
+    query = "select count(*) from pg_tables where schemaname = $1 and tablename = 'migrations'"
+    if not await connection.fetchval(query, schema):
+        return []
+    query = f"select number, checksum from {schema}.migrations order by number"  # noqa: S608
+    return [(row[0], row[1]) for row in await connection.fetch(query)]
+
+
+async def _apply(connection: asyncpg.Connection, schema: str, missing: Sequence[Migration]) -> None:
+    query = "select count(*) from pg_namespace where nspname = $1"
+    if not await connection.fetchval(query, schema):
         await connection.execute(f"create schema {schema}")
     await connection.execute(f"set local search_path = {schema}")
     await connection.execute(

@@ -1,5 +1,6 @@
-"""The store on PostgreSQL: verbs have one connection; leases, the clock and hints have another, so
-that no long batch delays a renewal."""
+"""The store on PostgreSQL: any number of nodes on one database. A node has two connections: one for
+transactions, and one for leases, the clock and notifications, so that no long batch delays a
+renewal."""
 
 from __future__ import annotations
 
@@ -7,129 +8,116 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import asyncpg
 
-from quarterjack.store.migrations import Migration
-from quarterjack.store.postgres.connection import Address, ManagedConnection, advised, refusal
+from quarterjack.clock import SystemClock
+from quarterjack.rules.definition.target import TargetKinds
+from quarterjack.store.address import Address
+from quarterjack.store.postgres.connection import ManagedConnection, connected
+from quarterjack.store.postgres.errors import as_store_error
 from quarterjack.store.postgres.group_commit import (
-    ALONE,
+    SINGLE_STATEMENT,
     STATEMENT_SECONDS,
     Executor,
     GroupCommit,
     settings,
 )
-from quarterjack.store.postgres.schema import UPGRADE_SECONDS, bring_up_to_date
+from quarterjack.store.postgres.schema import UPGRADE_SECONDS, upgrade_if_old
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.statements import Operation, Statements, sql
 from quarterjack.store.store import Store
-from quarterjack.store.transactions.nodes import is_seen, runs_here
+from quarterjack.store.transactions.nodes import has_recent_heartbeat, runs_on_this_host
 from quarterjack.store.types import HeartbeatResult, NodeInfo, Planned, Rescued, Settled
 from quarterjack.times.instants import MILLISECOND, SECOND
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-HEART_SECONDS = 3
-"""For what must not wait: leases and the clock."""
-SLOW_READING = 100 * MILLISECOND
-"""A reading of the clock that took longer is believed only if there is no better one."""
-HINTS_APART_SECONDS = 0.05
-_SAID_BY_A_BEAT = [field for field in NodeInfo._fields if field != "seen_at"]
-"""The database itself says when."""
+LEASE_STATEMENT_SECONDS = 3
+"""For renewals of leases and readings of the clock, which must not wait."""
+SLOW_ROUND_TRIP = 100 * MILLISECOND
+"""A slower reading of the clock is used only if there is no better one."""
+NOTIFY_INTERVAL_SECONDS = 0.05
+_HEARTBEAT_FIELDS = [field for field in NodeInfo._fields if field != "seen_at"]
+"""`seen_at` is the time of the database."""
 
-_UNSEEN = frozenset(
+_NO_NOTIFY = frozenset(
     {
-        "claim_runs", "renew_leases", "look_at_leases", "take_notifications", "mark_sent",
+        "claim_runs", "renew_leases", "read_leases", "unsent_notifications", "mark_sent",
         "add_output", "prune", "register", "unregister", "read_metadata", "read_run", "due_ids",
-        "count_owned",
-        "read_done_slots",
+        "count_owned", "read_done_slots",
     }
 )  # fmt: skip
-"""After them nobody else has more to do than before."""
-
-
-class Clock(Protocol):
-    def now(self) -> int: ...
-    def since_boot(self) -> int: ...
-    def chance(self) -> float: ...
+"""They make no work for other nodes."""
 
 
 class PostgresStore(Store):
-    """One database, and any number of nodes on it."""
-
     heartbeat_interval = 5 * SECOND
 
-    def __init__(self, address: Address, clock: Clock, name: str, durability: str = "full") -> None:
-        super().__init__()
+    def __init__(
+        self,
+        address: Address,
+        clock: SystemClock,
+        name: str,
+        kinds: TargetKinds,
+        durability: str = "full",
+    ) -> None:
+        super().__init__(kinds)
         self._address = address
         self._clock = clock
         self._name = name
         self._channel = f"quarterjack_{address.schema}"
-        link = partial(
-            ManagedConnection,
-            address,
-            name,
-            chance=clock.chance,
-            settings=settings(address, durability),
-        )
-        self._main = Executor(link(seconds=STATEMENT_SECONDS + 5), address, self._known)
-        self._doing = GroupCommit(self._main)
-        self._heart = link(seconds=HEART_SECONDS, on_made=[self._prepare])
-        heart = Executor(self._heart, address, Specifications())
-        self._beating = GroupCommit(heart)
+        options = settings(address, durability)
+        main = ManagedConnection(address, name, STATEMENT_SECONDS + 5, clock.chance, options)
+        leases = ManagedConnection(address, name, LEASE_STATEMENT_SECONDS, clock.chance, options)
+        leases.on_connect.append(self._prepare)
+        self._lease_connection = leases
+        self._executor = Executor(main, address, self._specifications)
+        self._operations = GroupCommit(self._executor)
+        self._lease_operations = GroupCommit(Executor(leases, address, Specifications(kinds)))
         self._hint: Callable[[], None] = lambda: None
         self._offset: int | None = None
-        self._read_in = 0
-        self._read_at = 0
-        self._telling: asyncio.Task[None] | None = None
+        """Of the database's clock from this host's time since boot."""
+        self._round_trip = 0
+        self._clock_read_at = 0
+        self._notifying: asyncio.Task[None] | None = None
         self._node: NodeInfo | None = None
-        """Who beats, once it is registered."""
+        """Sends heartbeats once it is registered."""
 
-    async def open(
-        self, *, create: bool, steps: Sequence[Migration] | None = None
-    ) -> PostgresStore:
-        """Ready to be used, at the schema of this program."""
-        # What holds for verbs is not for migrations: they may take long, and may read whole tables.
-        link = ManagedConnection(self._address, self._name, UPGRADE_SECONDS, self._clock.chance)
+    async def open(self, *, create: bool) -> PostgresStore:
+        """Connect, at the current schema. `create` allows to create or upgrade it."""
         try:
-            connection = await link.connection()
-            await bring_up_to_date(connection, self._address, allowed=create, steps=steps)
-            await self.read_clock()
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
-            await self.close()
-            raise refusal(error, self._address) from error
+            # Without the settings for transactions: a migration may take long, and may scan tables.
+            async with connected(self._address, self._name, UPGRADE_SECONDS) as connection:
+                await upgrade_if_old(connection, self._address, allowed=create)
+                await self.read_clock()
         except BaseException:
             await self.close()
             raise
-        finally:
-            await link.close()
         return self
 
     @property
     def statements(self) -> int:
-        """How many were asked for so far; a batch counts as one."""
-        return self._main.statements
+        """How many were executed so far; a batch counts as one."""
+        return self._executor.statements
 
     def now(self) -> int:
-        return self._instant()
-
-    def _instant(self) -> int:
         assert self._offset is not None, "a store is opened before it is used"
         return self._clock.since_boot() + self._offset
 
     async def read_clock(self) -> int:
-        await self._timed("read_clock")
-        return self._instant()
+        await self._fetch_with_clock("read_clock")
+        return self.now()
 
     async def heartbeat(self) -> HeartbeatResult:
-        ahead = self._clock.now() - self._instant()
-        said = [None] * len(_SAID_BY_A_BEAT)
+        ahead = self._clock.now() - self.now()
+        fields = [None] * len(_HEARTBEAT_FIELDS)
         if self._node is not None:
             node = self._node._replace(ahead=ahead)
-            said = [getattr(node, field) for field in _SAID_BY_A_BEAT]
-        row = await self._timed("heartbeat", *said)
+            fields = [getattr(node, field) for field in _HEARTBEAT_FIELDS]
+        row = await self._fetch_with_clock("heartbeat", *fields)
         return HeartbeatResult._make((*row[1:], ahead))
 
     async def register(self, node: NodeInfo) -> None:
@@ -137,43 +125,44 @@ class PostgresStore(Store):
         self._node = node
 
     def is_alive(self, node: NodeInfo) -> bool:
-        runs = runs_here(node)
-        return is_seen(node, self.now()) if runs is None else runs
+        runs = runs_on_this_host(node)
+        return has_recent_heartbeat(node, self.now()) if runs is None else runs
 
-    async def _timed(self, statement: str, *values: Any) -> Sequence[Any]:
-        """One that reads the clock, first of all."""
+    async def _fetch_with_clock(self, statement: str, *values: Any) -> Sequence[Any]:
+        """A row whose first column is the time of the database."""
         try:
-            async with self._heart.lock:
-                connection = await self._heart.connection()
-                async with self._in_our_schema(connection):
-                    asked_at = self._clock.since_boot()
+            async with self._lease_connection.lock:
+                connection = await self._lease_connection.get()
+                async with self._search_path(connection):
+                    sent_at = self._clock.since_boot()
                     row = await connection.fetchrow(sql(statement, "postgres"), *values)
                     assert row is not None
-                    self._set_clock(row[0], asked_at)
+                    self._set_clock(row[0], sent_at)
         except Exception as error:
-            self._heart.drop()
-            raise advised(error, self._address) from error
+            self._lease_connection.drop()
+            raise as_store_error(error, self._address) from error
         return tuple(row)
 
     @contextlib.asynccontextmanager
-    async def _in_our_schema(self, connection: asyncpg.Connection) -> AsyncIterator[None]:
-        """A connection of our own is, since it was made."""
-        if self._heart.is_pooled:
+    async def _search_path(self, connection: asyncpg.Connection) -> AsyncIterator[None]:
+        """Set for one transaction behind a pooler; a direct connection has it already."""
+        if self._lease_connection.is_pooled:
             await connection.execute(f"begin; set local search_path = {self._address.schema}")
         yield
-        if self._heart.is_pooled:
+        if self._lease_connection.is_pooled:
             await connection.execute("commit")
 
-    def _set_clock(self, instant: int, asked_at: int) -> None:
-        """It was in the middle of the round trip; a slow one is not believed for a while."""
-        took = self._clock.since_boot() - asked_at
-        is_better = took <= max(self._read_in, SLOW_READING)
-        if self._offset is None or is_better or asked_at > self._read_at + 60 * SECOND:
-            self._offset = instant - asked_at - took // 2
-            self._read_in, self._read_at = took, asked_at
+    def _set_clock(self, instant: int, sent_at: int) -> None:
+        """The clock was read in the middle of the round trip. A slow round trip is less accurate,
+        so it is used only if the last good one is a minute old."""
+        round_trip = self._clock.since_boot() - sent_at
+        is_better = round_trip <= max(self._round_trip, SLOW_ROUND_TRIP)
+        if self._offset is None or is_better or sent_at > self._clock_read_at + 60 * SECOND:
+            self._offset = instant - sent_at - round_trip // 2
+            self._round_trip, self._clock_read_at = round_trip, sent_at
 
     async def watch(self, hint: Callable[[], None]) -> None:
-        """Hints of others arrive at any time; where they do not, looking suffices."""
+        """Notifications may get lost, for instance behind a pooler; polling covers that."""
         self._hint = hint
         try:
             await asyncio.get_running_loop().create_future()
@@ -181,53 +170,58 @@ class PostgresStore(Store):
             self._hint = lambda: None
 
     async def _prepare(self, connection: asyncpg.Connection) -> None:
-        """It hears hints, and its first renewal takes no longer than the others."""
-        if not self._heart.is_pooled:
-            await connection.add_listener(self._channel, self._heard)
-            # A courtesy, which decides nothing: somebody may have locked the table for long.
+        """Listens to notifications, and prepares the renewal of leases, so that the first one takes
+        no longer than the others."""
+        if not self._lease_connection.is_pooled:
+            await connection.add_listener(self._channel, self._on_notification)
+            # Optional, so it gives up soon if the table is locked.
             with contextlib.suppress(asyncpg.PostgresError):
                 async with connection.transaction():
                     await connection.execute("set local lock_timeout = '100ms'")
                     await connection.fetch(sql("renew_leases", "postgres"), 0, "", [], [], [])
 
-    def _heard(self, connection: Any, pid: int, *_: object) -> None:
+    def _on_notification(self, connection: Any, pid: int, *_: object) -> None:
         if pid != connection.get_server_pid():
             self._hint()
 
-    def _tell_others(self) -> None:
-        """Not for each commit, and in no transaction of ours: a crowd of them would queue up."""
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._tell())
+    def _notify_soon(self) -> None:
+        """Once for many commits, and outside of transactions: NOTIFY takes a lock at commit, for
+        which concurrent transactions would queue up."""
+        if self._notifying is None or self._notifying.done():
+            self._notifying = asyncio.create_task(self._notify())
 
-    async def _tell(self) -> None:
-        await asyncio.sleep(HINTS_APART_SECONDS)
-        with contextlib.suppress(Exception):  # who is not told looks by himself
-            async with self._heart.lock:
-                connection = await self._heart.connection()
+    async def _notify(self) -> None:
+        await asyncio.sleep(NOTIFY_INTERVAL_SECONDS)
+        with contextlib.suppress(Exception):  # polling covers lost notifications
+            async with self._lease_connection.lock:
+                connection = await self._lease_connection.get()
                 await connection.execute(f"notify {self._channel}")
 
     async def close(self) -> None:
-        if self._telling is not None:
-            self._telling.cancel()
-        await self._doing.close()
-        await self._beating.close()
+        if self._notifying is not None:
+            self._notifying.cancel()
+        await self._operations.close()
+        await self._lease_operations.close()
 
-    async def _do(self, verb: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs) -> T:
-        operation = Operation(verb.__name__, partial(verb, *values, **named))
-        turns = self._beating if verb.__name__ in ALONE else self._doing
-        result: T = await turns.run(operation)
-        if _is_news(verb.__name__, result):
-            self._tell_others()
+    async def _transact(
+        self, transaction: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs
+    ) -> T:
+        name = transaction.__name__
+        operation = Operation(name, partial(transaction, *values, **named))
+        queue = self._lease_operations if name in SINGLE_STATEMENT else self._operations
+        result: T = await queue.run(operation)
+        if _makes_work(name, result):
+            self._notify_soon()
         return result
 
 
-def _is_news(verb: str, result: Any) -> bool:
-    """Is there something to do for others?"""
+def _makes_work(operation: str, result: Any) -> bool:
+    """Whether other nodes should be notified."""
     if isinstance(result, Planned):
-        return result.added > 0 or result.stops
+        return result.added > 0 or result.has_cancelled
     if isinstance(result, Settled):
-        is_open = any(run.finished_at is None for run in result.settled)  # it is tried again
-        return result.next_wake is not None or is_open
+        is_retried = any(run.finished_at is None for run in result.settled)
+        return result.next_wake is not None or is_retried
     if isinstance(result, Rescued):
         return bool(result.lost)
-    return verb not in _UNSEEN
+    return operation not in _NO_NOTIFY

@@ -1,4 +1,4 @@
--- A chunk that was written before is the same one.
+-- A chunk is added once; adding it again changes nothing.
 insert into output
 values ($1, $2, $3, $4, $5, $6)
 on conflict do nothing

@@ -1,4 +1,4 @@
--- A slot that was planned before violates runs_by_slot: then the whole plan is undone.
+-- A slot that is already planned violates runs_by_slot, which rolls back the whole plan.
 insert into runs
 values (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,

@@ -1,4 +1,4 @@
--- As far as it matters: up to a limit.
+-- Up to a limit: more do not matter.
 select count(*)
 from (
     select 1

@@ -1,4 +1,4 @@
--- For those who ask what became of it.
+-- The last deleted one with this id or key.
 select *
 from schedules
 where deleted_at is not null and (key = $1 or cast(id as text) = $1)

@@ -1,5 +1,5 @@
--- The slots of a schedule in ($2, $3] that a backfill leaves out, for they have a run, of another request
--- than that one, which has succeeded or is open.
+-- The slots in ($2, $3] that a backfill leaves out: those with a run of another request that has
+-- succeeded or is open.
 select distinct slot
 from runs
 where

@@ -1,4 +1,5 @@
--- What is due, oldest wake first; but first what is urgent, and last what can wait.
+-- Due schedules, ordered by wake time, but first by sign of priority. One part per sign, because each is read
+-- from the index on (sign(priority), wake_at).
 select *
 from (
     select *

@@ -1,4 +1,4 @@
--- The runs that ended before an instant, from a place on, oldest first; the index alone is read.
+-- Runs that ended before an instant, from a position on, oldest first; an index-only scan.
 select finished_at, schedule_id, number
 from runs
 where finished_at < $1 and (finished_at, schedule_id, number) > ($2, $3, $4)

@@ -1,4 +1,4 @@
--- Those that do not run any more, though nobody asked for that.
+-- They do not run any more, though nobody has paused them.
 select id, key, status
 from schedules
 where deleted_at is null and status in ('invalid', 'dead')

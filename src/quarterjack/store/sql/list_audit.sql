@@ -1,4 +1,4 @@
--- The newest first, from the one before this.
+-- Newest first, before this id.
 select *
 from audit
 where id < $1

@@ -1,4 +1,4 @@
--- The newest first, by when they were planned.
+-- Newest first, by when they were planned.
 select *
 from runs
 where cast($1 as text) is null or state = $1

@@ -1,5 +1,5 @@
--- When there is something to do for whoever plans, works, rescues or tells; null is never. For a
--- simulation, which asks before it lets them look.
+-- The next instant at which there is something to plan, start, recover or notify of; null means never.
+-- For the simulator, which runs the engine only at these instants.
 select
     (select min(wake_at) from schedules where wake_at is not null),
     (select min(ready_at) from runs where state = 'queued'),

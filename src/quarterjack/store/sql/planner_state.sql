@@ -1,3 +1,3 @@
--- What all planners share, in one row.
+-- What all planners share; one row.
 select last_look, outage, pace, agents
 from planner_state

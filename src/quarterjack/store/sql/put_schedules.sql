@@ -1,6 +1,6 @@
--- One that was deleted meanwhile stays as it is. That is said as a clause of the join with what is
--- written: PostgreSQL believes that hardly any schedule is not deleted, and would go through all of
--- them for each that is written.
+-- A schedule that was deleted meanwhile is left alone. That condition is written as part of the join with the
+-- batch: PostgreSQL estimates that hardly any schedule is not deleted, and would otherwise scan all of them for
+-- each row of the batch.
 update schedules
 set
     anchor_at = $1,

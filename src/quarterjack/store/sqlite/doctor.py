@@ -1,4 +1,4 @@
-"""Diagnosis of what is around a database on SQLite: the library, the file and its disk."""
+"""The part of `doctor` for SQLite: the library, the file and its disk."""
 
 from __future__ import annotations
 
@@ -10,73 +10,61 @@ from pathlib import Path
 import apsw
 
 from quarterjack.store.maintenance.reader import MaintenanceReader
-from quarterjack.store.maintenance.results import CheckResult, Level, judged
-from quarterjack.store.sqlite.file import file_system, is_foreign
+from quarterjack.store.maintenance.results import CheckResult, fail, ok, warn
+from quarterjack.store.sqlite.file import file_system_type, has_unreliable_locks
 from quarterjack.store.sqlite.library import may_lose_commits
-from quarterjack.store.sqlite.wal import ALARM_BYTES
+from quarterjack.store.sqlite.wal import WAL_BYTES_ALARM, wal_bytes
 
-FREE_BYTES_LEAST, FREE_BYTES_GOOD = 100 * 2**20, 2**30
-
-
-def of_library() -> CheckResult:
-    return _sqlite(apsw.sqlite_lib_version())
+FREE_BYTES_MIN, FREE_BYTES_GOOD = 100 * 2**20, 2**30
 
 
-def _sqlite(text: str) -> CheckResult:
-    remedy = "install a newer apsw, which brings its own: it may damage the database"
-    affected = CheckResult(Level.FAILED, f"SQLite {text}", remedy)
-    return judged(affected, if_bad=may_lose_commits(text))
+def check_library() -> CheckResult:
+    return _library(apsw.sqlite_lib_version())
 
 
-def of_place(path: Path) -> Iterator[CheckResult]:
-    """The file, and the disk that it is on."""
+def _library(version: str) -> CheckResult:
+    remedy = "install a newer apsw, which brings its own: this one may corrupt the database"
+    return fail(f"SQLite {version}", remedy, unless=not may_lose_commits(version))
+
+
+def check_file(path: Path) -> Iterator[CheckResult]:
     folder, status = path.absolute().parent, path.stat()
-    rights = CheckResult(
-        Level.WARNING,
-        f"the rights of {path} are {status.st_mode & 0o777:o}",
-        f"chmod 600 {path}: others may read what the work says",
-    )
-    yield judged(rights, if_bad=bool(status.st_mode & 0o077))
+    mode = status.st_mode & 0o777
+    remedy = f"chmod 600 {path}: other users may read payloads and results"
+    yield warn(f"permissions of {path}: {mode:o}", remedy, unless=not mode & 0o077)
     if not (os.access(path, os.W_OK) and os.access(folder, os.W_OK)):
-        remedy = "use the user that runs the service, or give this one the right"
-        yield CheckResult(Level.WARNING, "this user may not write it", remedy)
-    yield _file_system(file_system(folder))
-    yield _space(shutil.disk_usage(folder).free, status.st_size)
-    yield _log(path)
+        remedy = "use the user that runs the service, or give this one write permission"
+        yield warn("this user cannot write the file or its folder", remedy)
+    yield _file_system(file_system_type(folder))
+    yield _disk_space(shutil.disk_usage(folder).free, status.st_size)
+    yield _wal_size(path)
 
 
 def _file_system(kind: str) -> CheckResult:
-    what = f"it is on {kind or 'a file system that this host does not name'}"
-    if is_foreign(kind):
-        return CheckResult(Level.FAILED, what, "use a local disk: SQLite's locks do not hold there")
-    if kind in ("tmpfs", "ramfs"):
-        return CheckResult(
-            Level.WARNING, what, "use a disk: it is gone after a restart of the host"
-        )
-    return CheckResult(Level.OK, what)
+    what = f"file system {kind or 'unknown'}"
+    if has_unreliable_locks(kind):
+        return fail(what, "use a local disk: SQLite's locks do not work there")
+    remedy = "use a disk: the database is lost when the host restarts"
+    return warn(what, remedy, unless=kind not in ("tmpfs", "ramfs"))
 
 
-def _space(free: int, size: int) -> CheckResult:
-    what = f"{free // 2**20:,} MiB are free, it takes {size / 2**20:,.1f}"
-    if free < FREE_BYTES_LEAST:
-        return CheckResult(
-            Level.FAILED, what, "make room: without it nothing is planned or settled"
-        )
+def _disk_space(free: int, size: int) -> CheckResult:
+    what = f"disk space: {free // 2**20:,} MiB free, the database has {size / 2**20:,.1f} MiB"
+    if free < FREE_BYTES_MIN:
+        return fail(what, "free some space: when it is full, nothing can be planned or settled")
     if free < max(FREE_BYTES_GOOD, size):
-        return CheckResult(Level.WARNING, what, "make room, or run `quarterjack db prune`")
-    return CheckResult(Level.OK, what)
+        return warn(what, "free some space, or run `quarterjack db prune`")
+    return ok(what)
 
 
-def _log(path: Path) -> CheckResult:
-    log = path.resolve().with_name(f"{path.resolve().name}-wal")
-    size = log.stat().st_size if log.exists() else 0
-    remedy = "end programs that read it without pause, such as a database browser"
-    large = CheckResult(Level.WARNING, f"its log takes {size / 2**20:,.1f} MiB", remedy)
-    return judged(large, if_bad=size > ALARM_BYTES)
+def _wal_size(path: Path) -> CheckResult:
+    size = wal_bytes(path.resolve().with_name(f"{path.resolve().name}-wal"))
+    remedy = "end programs that hold a read transaction open, such as a database browser"
+    what = f"write-ahead log: {size / 2**20:,.1f} MiB"
+    return warn(what, remedy, unless=size <= WAL_BYTES_ALARM)
 
 
-def of_contents(look: MaintenanceReader) -> CheckResult:
-    ((found,), *_) = look.ask("quick_check")
-    remedy = "stop the service, restore a backup"
-    damaged = CheckResult(Level.FAILED, f"quick_check says {found}", remedy)
-    return judged(damaged, if_bad=found != "ok")
+def check_contents(reader: MaintenanceReader) -> CheckResult:
+    ((found,), *_) = reader.query("quick_check")
+    remedy = "stop the service and restore a backup"
+    return fail(f"quick_check: {found}", remedy, unless=found == "ok")

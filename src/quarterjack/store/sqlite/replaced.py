@@ -1,9 +1,9 @@
-"""Replaced: is the file at its path still the one that is open?
+"""Detects that the database file was removed or replaced while it is open.
 
-If somebody puts a backup in its place while a program works on it, all that is written from then on
-is lost, or is mixed into the backup and damages it. So every group of operations looks, which costs
-a `stat`. A file that was overwritten in place has the same identity; that its own count of changes
-went back gives it away, and is looked at whenever the file was written.
+If a backup is put in its place while a program uses it, all further writes are lost, or are mixed
+into the backup and corrupt it. So every group of operations checks the file, which costs a `stat`.
+A file that was overwritten in place keeps its identity (device and inode), but its change counter
+is lower than before; the counter is read whenever the file was modified.
 """
 
 from __future__ import annotations
@@ -13,76 +13,77 @@ from pathlib import Path
 
 import apsw
 
-from quarterjack.errors import StoreAway, StoreError, StoreUnusable
+from quarterjack.errors import StoreError, StoreUnavailable, StoreUnusable
 
-_COUNT_OF_CHANGES = slice(24, 28)
+_CHANGE_COUNTER = slice(24, 28)
 _HEADER_BYTES = 100
 
 
 class OpenFile:
-    """The file that a connection has open."""
+    """The file that a connection has open, and its WAL."""
 
     def __init__(self, connection: apsw.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._place = path.absolute()
+        self._absolute = path.absolute()
         self._is_file = bool(connection.filename)
-        self._log = Path(connection.filename_wal)
-        self._identity = _identity(_status(self._place))
-        self._log_identity = _identity(_status(self._log))
-        self._written: tuple[int, int] | None = None
-        self._changes = self._counted() if self._is_file else 0
+        self._wal = Path(connection.filename_wal)
+        self._identity = _identity(_status(self._absolute))
+        self._wal_identity = _identity(_status(self._wal))
+        self._modified: tuple[int, int] | None = None
+        self._changes = self._change_counter() if self._is_file else 0
 
-    def replaced(self) -> StoreError | None:
-        """Why it must not be used any more, or cannot be looked at now; None, if it is the same."""
+    def error(self) -> StoreError | None:
+        """Why the file must not be used any more (unusable) or cannot be checked now (away)."""
         if not self._is_file:
             return None
         try:
             return self._difference()
         except (OSError, apsw.Error) as error:
-            remedy = "look at the disk, and at the rights of the file and its folder"
-            return StoreAway(f"database {self._path}: it cannot be looked at ({error}); {remedy}")
+            problem = f"cannot check the file ({error})"
+            remedy = "check the disk, and the permissions of the file and its folder"
+            return StoreUnavailable(f"database {self._path}: {problem}; {remedy}")
 
     def _difference(self) -> StoreUnusable | None:
-        if (status := _status(self._place)) is None:
-            return self._error("the file was taken away", "put it back")
-        if _identity(status) != self._identity or self._went_back(status):
-            self._set_log_aside()
-            return self._error("the file was replaced", "if that was meant, start again")
-        log = _identity(_status(self._log))
-        self._log_identity = self._log_identity or log  # it is made by the first who writes
-        if log != self._log_identity:
-            return self._error("its log (-wal) was taken away", "start again")
+        if (status := _status(self._absolute)) is None:
+            return self._unusable("the file was removed", "put it back")
+        if _identity(status) != self._identity or self._is_older(status):
+            self._set_wal_aside()
+            return self._unusable("the file was replaced", "if that was intended, restart")
+        wal = _identity(_status(self._wal))
+        self._wal_identity = self._wal_identity or wal  # the first process that writes creates it
+        if wal != self._wal_identity:
+            return self._unusable("its write-ahead log (-wal) was removed", "restart")
         return None
 
-    def _went_back(self, status: os.stat_result) -> bool:
-        """Was an older copy written over it? Others may be writing just now, so that it counts only
-        if it is still so at a second look."""
-        written = (status.st_mtime_ns, status.st_size)
-        if written == self._written:
+    def _is_older(self, status: os.stat_result) -> bool:
+        """Whether an older copy was written over it."""
+        modified = (status.st_mtime_ns, status.st_size)
+        if modified == self._modified:
             return False
-        if (changes := self._counted()) < self._changes:
-            return self._counted() < self._changes
-        self._written, self._changes = written, changes
+        if (changes := self._change_counter()) < self._changes:
+            # Read again: another process may have been writing the header at that moment.
+            return self._change_counter() < self._changes
+        self._modified, self._changes = modified, changes
         return False
 
-    def _counted(self) -> int:
-        """How often the file was changed, as it says itself. SQLite reads it for us: opening and
-        closing the file beside it would drop its locks."""
+    def _change_counter(self) -> int:
+        """Read through SQLite: if this process opened and closed the file by itself, that would
+        release SQLite's locks."""
         _, header = self._connection.read("main", 0, 0, _HEADER_BYTES)
-        return int.from_bytes(header[_COUNT_OF_CHANGES], "big")
+        return int.from_bytes(header[_CHANGE_COUNTER], "big")
 
-    def _set_log_aside(self) -> None:
-        """What it notes belongs to the other file, and would be mixed into this one."""
+    def _set_wal_aside(self) -> None:
+        """Its frames belong to the previous file; SQLite would apply them to the new one."""
         if self._connection.readonly("main"):
             return
         self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        status = _status(self._log)
-        if status is not None and _identity(status) == self._log_identity:
-            self._log.rename(f"{self._log}.replaced")
+        status = _status(self._wal)
+        if status is not None and _identity(status) == self._wal_identity:
+            self._wal.rename(f"{self._wal}.replaced")
 
-    def _error(self, reason: str, remedy: str) -> StoreUnusable:
-        return StoreUnusable(f"database {self._path}: {reason} while it was in use; {remedy}")
+    def _unusable(self, reason: str, remedy: str) -> StoreUnusable:
+        return StoreUnusable(f"database {self._path}: {reason} while in use; {remedy}")
 
 
 def _status(file: Path) -> os.stat_result | None:

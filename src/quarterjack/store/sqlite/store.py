@@ -1,4 +1,4 @@
-"""The store on SQLite: steps are walked in a thread of their own, or inline."""
+"""The store on SQLite: one file, and one connection that writes it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 import apsw
 
-from quarterjack.store.sqlite.executor import Executor, GroupCommitThread, Inline
-from quarterjack.store.sqlite.wal import LOG_BYTES_MAX, log_bytes, shorten_log
+from quarterjack.clock import Clock
+from quarterjack.rules.definition.target import TargetKinds
+from quarterjack.store.sqlite.executor import Executor, GroupCommitThread, InlineExecutor
+from quarterjack.store.sqlite.wal import WAL_BYTES_MAX, checkpoint, wal_bytes
 from quarterjack.store.sqlite.watch import writes
 from quarterjack.store.statements import Operation, Query, Statements
 from quarterjack.store.store import Store
@@ -19,35 +21,33 @@ from quarterjack.store.store import Store
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_TOGETHER_SECONDS = 0.02
-"""Writes of others that follow each other this closely are one hint."""
-
-_FREE_SHARE = 10
-"""One page in so many may hold nothing: what comes next takes it."""
-
-
-class Clock(Protocol):
-    def now(self) -> int: ...
-    def monotonic(self) -> int: ...
+_COALESCE_SECONDS = 0.02
+"""Writes of other processes that follow each other this closely cause one hint."""
+_FREE_PAGES_SHARE = 10
+"""A tenth of the pages may be free: the next rows take them."""
 
 
 class SqliteStore(Store):
-    """One file, and one connection that writes it."""
-
     def __init__(
-        self, connection: apsw.Connection, path: Path, clock: Clock, *, inline: bool = False
+        self,
+        connection: apsw.Connection,
+        path: Path,
+        clock: Clock,
+        kinds: TargetKinds,
+        *,
+        inline: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(kinds)
         self._path = path
-        self._log = Path(connection.filename_wal)
+        self._wal = Path(connection.filename_wal)
         self._clock = clock
-        self._walker = Executor(connection, path, self._known, clock)
-        self._doing = Inline(self._walker) if inline else GroupCommitThread(self._walker)
+        self._executor = Executor(connection, path, self._specifications, clock)
+        self._operations = (InlineExecutor if inline else GroupCommitThread)(self._executor)
 
     @property
     def statements(self) -> int:
-        """How many were asked for so far; a batch counts as one."""
-        return self._walker.statements
+        """How many were executed so far; a batch counts as one."""
+        return self._executor.statements
 
     def now(self) -> int:
         return self._clock.now()
@@ -56,35 +56,37 @@ class SqliteStore(Store):
         return self._clock.now()
 
     async def watch(self, hint: Callable[[], None]) -> None:
-        before = await self._do(_data_version)
-        async for _ in writes(self._log):
-            await asyncio.sleep(_TOGETHER_SECONDS)
-            after = await self._do(_data_version)
+        before = await self._transact(_data_version)
+        async for _ in writes(self._wal):
+            await asyncio.sleep(_COALESCE_SECONDS)
+            after = await self._transact(_data_version)
             if after != before:
                 before = after
                 hint()
 
-    async def shorten_log(self) -> int:
-        if log_bytes(self._log) > LOG_BYTES_MAX:
-            await asyncio.to_thread(shorten_log, self._path)
-        return log_bytes(self._log)
+    async def checkpoint(self) -> int:
+        if wal_bytes(self._wal) > WAL_BYTES_MAX:
+            await asyncio.to_thread(checkpoint, self._path)
+        return wal_bytes(self._wal)
 
-    async def give_back_space(self) -> bool:
-        return await self._do(_give_back_space)
+    async def vacuum(self) -> bool:
+        return await self._transact(_vacuum)
 
     async def close(self) -> None:
-        await self._doing.close()
+        await self._operations.close()
 
-    async def _do(self, verb: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs) -> T:
-        operation = Operation(verb.__name__, partial(verb, *values, **named))
-        return await self._doing.run(operation)  # type: ignore[no-any-return]
+    async def _transact(
+        self, transaction: Callable[P, Statements[T]], *values: P.args, **named: P.kwargs
+    ) -> T:
+        operation = Operation(transaction.__name__, partial(transaction, *values, **named))
+        return await self._operations.run(operation)  # type: ignore[no-any-return]
 
 
-def _give_back_space() -> Statements[bool]:
+def _vacuum() -> Statements[bool]:
     ((free, pages),) = yield Query("free_pages")
-    if free * _FREE_SHARE <= pages:
+    if free * _FREE_PAGES_SHARE <= pages:
         return False
-    yield Query("give_back_pages")
+    yield Query("incremental_vacuum")
     ((left, _),) = yield Query("free_pages")
     return bool(left < free)
 

@@ -1,40 +1,37 @@
-"""The log beside the database (`-wal`). SQLite writes it back by itself, but cannot start it anew
-while somebody reads at an old moment; then it grows, and stays as large as it once was."""
+"""The write-ahead log (`-wal`). SQLite checkpoints it by itself, but cannot restart it while
+somebody reads an old snapshot; then it grows, and never shrinks by itself."""
 
 from __future__ import annotations
 
-import contextlib
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
 
-LOG_PAGES = 4000
-"""So many are written back at once, 16 MiB: most of them are the same few pages again and again."""
-LOG_BYTES_MAX = 32 * 2**20
-"""Twice what it is when all is well."""
+CHECKPOINT_PAGES = 4000
+"""16 MiB per automatic checkpoint: most writes are to the same few pages, which are then written
+back once."""
+WAL_BYTES_MAX = 32 * 2**20
+"""Twice its normal size; above it the log is checkpointed and truncated."""
+WAL_BYTES_ALARM = 256 * 2**20
+"""At this size a warning is logged: the disk may fill."""
 
-ALARM_BYTES = 256 * 2**20
-"""A log this large is told: the disk may fill."""
 
-
-def log_bytes(log: Path) -> int:
-    """How large it is; a look at the folder, and no statement."""
+def wal_bytes(wal: Path) -> int:
     try:
-        return log.stat().st_size
+        return wal.stat().st_size
     except FileNotFoundError:
         return 0
 
 
-def shorten_log(database: Path) -> None:
-    """Write it back, and cut it to nothing if nobody needs it; nobody is waited for. On a
-    connection of its own, for most of this hinders neither readers nor the one who writes."""
-    with contextlib.suppress(apsw.Error):  # in use, or no room: it is tried again later
-        connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            connection.set_busy_timeout(0)
-            connection.pragma("journal_mode")  # only now it knows that there is a log
-            noted, written_back = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            if noted == written_back:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        finally:
-            connection.close()
+def checkpoint(database: Path) -> None:
+    """Write the log back into the file, and truncate it if nobody reads it; waits for no lock. It
+    uses a connection of its own, because most of this blocks neither readers nor the writer."""
+    flags = apsw.SQLITE_OPEN_READWRITE
+    # An error means that it is locked, or that the disk is full: it is retried later.
+    with suppress(apsw.Error), closing(apsw.Connection(str(database), flags=flags)) as connection:
+        connection.set_busy_timeout(0)
+        connection.pragma("journal_mode")  # reading it opens the log
+        frames, written_back = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        if frames == written_back:
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

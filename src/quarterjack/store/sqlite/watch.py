@@ -1,7 +1,7 @@
-"""Watch: did another process write to the database? A hint, so that nobody has to ask it.
+"""Notices that a process has written to the database, without a query.
 
-On Linux the kernel tells (inotify on the folder); elsewhere, and where it does not, the size and
-date of the log file are looked at once a second. Neither costs a statement while nobody writes.
+On Linux with inotify on its folder; elsewhere, and where inotify is not available, by checking the
+size and date of the WAL once a second. Neither costs a statement while nothing is written.
 """
 
 from __future__ import annotations
@@ -17,63 +17,63 @@ POLL_SECONDS = 1.0
 _MODIFIED, _CREATED, _MOVED_TO = 0x2, 0x100, 0x80
 
 
-async def writes(log: Path) -> AsyncIterator[None]:
-    """Once when it is being watched, and whenever this file was written, by whomever."""
-    descriptor = _watched(log.absolute().parent)
+async def writes(wal: Path) -> AsyncIterator[None]:
+    """Yields once as soon as the file is watched, and then whenever any process writes it."""
+    inotify = _inotify(wal.absolute().parent)
     yield
-    async for _ in _polled(log) if descriptor is None else _told(descriptor, log):
+    async for _ in _poll(wal) if inotify is None else _wait(inotify, wal):
         yield
 
 
-async def _told(descriptor: int, log: Path) -> AsyncIterator[None]:
-    loop, name, woken = asyncio.get_running_loop(), os.fsencode(log.name), asyncio.Event()
+async def _wait(inotify: int, wal: Path) -> AsyncIterator[None]:
+    loop, name, woken = asyncio.get_running_loop(), os.fsencode(wal.name), asyncio.Event()
 
     def read() -> None:
-        if name in os.read(descriptor, 65536):
-            # Whoever writes most is this program itself: until somebody listens again, it is not
-            # woken each time.
-            loop.remove_reader(descriptor)
+        if name in os.read(inotify, 65536):
+            # Most writes are this program's own: do not wake up for each of them until the
+            # consumer asks for the next one.
+            loop.remove_reader(inotify)
             woken.set()
 
     try:
         while True:
             woken.clear()
-            loop.add_reader(descriptor, read)
+            loop.add_reader(inotify, read)
             await woken.wait()
             yield
     finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
+        loop.remove_reader(inotify)
+        os.close(inotify)
 
 
-def _watched(folder: Path) -> int | None:
-    """A descriptor of the kernel's that becomes readable when a file of the folder is written."""
+def _inotify(folder: Path) -> int | None:
+    """A descriptor that becomes readable when a file in the folder is written."""
     if sys.platform != "linux":
         return None
-    kernel = ctypes.CDLL(None, use_errno=True)
-    descriptor = int(kernel.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-    if descriptor < 0:  # too many are in use
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = int(libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+    if descriptor < 0:  # the limit of instances is reached
         return None
-    wanted = _MODIFIED | _CREATED | _MOVED_TO
-    if kernel.inotify_add_watch(descriptor, os.fsencode(folder), wanted) < 0:
+    mask = _MODIFIED | _CREATED | _MOVED_TO
+    if libc.inotify_add_watch(descriptor, os.fsencode(folder), mask) < 0:
         os.close(descriptor)
         return None
     return descriptor
 
 
-async def _polled(log: Path) -> AsyncIterator[None]:
-    before = _seen(log)
+async def _poll(wal: Path) -> AsyncIterator[None]:
+    before = _size_and_date(wal)
     while True:
         await asyncio.sleep(POLL_SECONDS)
-        after = _seen(log)
+        after = _size_and_date(wal)
         if after != before:
             before = after
             yield
 
 
-def _seen(log: Path) -> tuple[int, int] | None:
+def _size_and_date(wal: Path) -> tuple[int, int] | None:
     try:
-        status = log.stat()
+        status = wal.stat()
     except FileNotFoundError:
         return None
     return status.st_size, status.st_mtime_ns

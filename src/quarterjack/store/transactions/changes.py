@@ -1,43 +1,33 @@
-"""Asking: what people ask of schedules and runs. The decision, what it changes, and who asked for
-it are one transaction."""
+"""Control requests: a change of schedules or of a run, what follows from it, and its audit entry
+are one transaction, under the settings of the service as that transaction reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from quarterjack.errors import Conflict, NotFound, Refused
-from quarterjack.rules import (
-    Facts,
-    Plans,
-    Run,
-    Schedule,
-    Specification,
-    Status,
-    Unreadable,
-    active_max,
-    with_outage_until,
-)
-from quarterjack.rules.definition.presets import AGENT
-from quarterjack.store.audit import creation_row, request_row
-from quarterjack.store.rows import DELETED_AT, new_schedule_row, planning_row, stored_of
-from quarterjack.store.specifications import Specifications
+from quarterjack.rules import Facts, Plans, Run, Schedule, Specification, Unreadable
+from quarterjack.store.audit import creation_row
+from quarterjack.store.rows import DELETED_AT, new_schedule_row, stored_of
 from quarterjack.store.statements import Query, QueryMany, Row, Statements
-from quarterjack.store.transactions.apply_decisions import (
-    add_events,
-    add_specifications,
-    apply_plans,
-)
+from quarterjack.store.transactions.apply_decisions import add_events, add_specifications
 from quarterjack.store.transactions.facts import (
-    budgets,
     lock_gates,
     missing_schedule,
-    read_facts,
     read_row,
     read_run,
     read_schedules,
 )
-from quarterjack.store.transactions.nodes import is_planned
+from quarterjack.store.transactions.metadata import read_settings
+from quarterjack.store.transactions.requests import (
+    NodeContext,
+    Request,
+    count_active,
+    facts_for,
+    read_request,
+    refuse_unrunnable,
+    write,
+)
 from quarterjack.store.types import (
     Caller,
     DecideEdit,
@@ -45,104 +35,82 @@ from quarterjack.store.types import (
     DecidePlans,
     DecideRun,
     NewSchedule,
-    NodeInfo,
     Patch,
-    StoredSchedule,
-    Which,
+    PrepareNew,
+    ScheduleRef,
 )
 from quarterjack.telemetry.events import of_new_schedules
 
 
 def add_schedules(
-    specifications: Specifications,
-    new: Sequence[NewSchedule],
-    decide: DecideNew,
-    now: int,
-    caller: Caller | None,
+    context: NodeContext, prepare: PrepareNew, now: int, caller: Caller | None = None
+) -> Statements[Sequence[Schedule]]:
+    settings = yield from read_settings()
+    new, decide = prepare(settings)
+    if caller is not None:
+        yield from refuse_unrunnable(context, [(each.key, each.specification) for each in new])
+    request = Request(context, now, caller, settings)
+    return (yield from add_prepared(request, new, decide))
+
+
+def add_prepared(
+    request: Request, new: Sequence[NewSchedule], decide: DecideNew
 ) -> Statements[Sequence[Schedule]]:
     if not new:
         return []
-    last_request = 0
-    if caller is not None:  # locked before anything is counted, as by every other request
-        ((last_request,),) = yield Query("take_numbers", (len(new), "requests"))
-    ((last,),) = yield Query("take_numbers", (len(new), "schedules"))
-    agents = [each for each in new if each.specification.is_agent]
-    active = yield from _count_active(caller, is_agent=bool(agents))
-    made: list[Schedule] = []
-    for identity, each in enumerate(new, last - len(new) + 1):
-        made.append(decide(identity, each, active))
-        is_counted = each.specification.is_agent or _counts_all(caller)
-        active += is_counted and _counts_as_active(made[-1])
-    yield from _refuse_taken(made)
-    rows = [new_schedule_row(made[i], each, now) for i, each in enumerate(new)]
-    yield QueryMany("add_schedules", rows)
-    yield from add_specifications(made, specifications, now)
-    yield from add_events(of_new_schedules([each.key for each in made], now))
+    now, caller, last_request = request.now, request.caller, 0
     if caller is not None:
-        numbers = range(last_request - len(made) + 1, last_request + 1)
-        audit = [creation_row(*each, caller, now) for each in zip(numbers, made, strict=True)]
-        yield QueryMany("add_audit", audit)
-    return made
+        # Locked before schedules are counted, as by every other request.
+        ((last_request,),) = yield Query("advance_counter", (len(new), "requests"))
+    ((last,),) = yield Query("advance_counter", (len(new), "schedules"))
+    is_agent = any(each.specification.is_agent for each in new)
+    active = yield from count_active(request, is_agent=is_agent)
+    created: list[Schedule] = []
+    for identity, each in enumerate(new, last - len(new) + 1):
+        created.append(decide(identity, each, active))
+        is_counted = each.specification.is_agent or request.counts_all
+        active += is_counted and created[-1].counts_as_active
+    yield from _refuse_taken_keys(created)
+    rows = [new_schedule_row(created[i], each, now) for i, each in enumerate(new)]
+    yield QueryMany("add_schedules", rows)
+    yield from add_specifications(created, request.node.specifications, now)
+    yield from add_events(of_new_schedules([each.key for each in created], now))
+    if caller is not None:
+        numbers = range(last_request - len(created) + 1, last_request + 1)
+        rows = [
+            creation_row(number, each, caller, now)
+            for number, each in zip(numbers, created, strict=True)
+        ]
+        yield QueryMany("add_audit", rows)
+    return created
 
 
-def _refuse_taken(made: Sequence[Schedule]) -> Statements[None]:
-    rows = yield Query("taken_keys", ([each.key for each in made],))
+def _refuse_taken_keys(created: Sequence[Schedule]) -> Statements[None]:
+    rows = yield Query("taken_keys", ([each.key for each in created],))
     if rows:
         taken = ", ".join(f'"{key}"' for (key,) in rows[:5])
         raise Conflict(f"the key {taken} is taken; use another, or delete that schedule first")
 
 
-def _count_active(
-    caller: Caller | None, *, is_agent: bool, without: Schedule | None = None
-) -> Statements[int]:
-    """How many are active, as far as that is limited, of those among which one like this counts;
-    but for this one."""
-    most = active_max(caller.limits, is_agent=is_agent) if caller is not None else 0
-    if not most:
-        return 0
-    is_counted = without is not None and _counts_as_active(without)
-    if _counts_all(caller):
-        ((count,),) = yield Query("count_active", (most + is_counted,))
-    else:
-        ((count,),) = yield Query("count_active_of_preset", (AGENT, most + is_counted))
-    return int(count) - is_counted
-
-
-def _counts_all(caller: Caller | None) -> bool:
-    """Is the number of all schedules limited, and not only that of some preset?"""
-    return caller is not None and caller.limits.max_scheduled_jobs is not None
-
-
-def _counts_as_active(schedule: Schedule) -> bool:
-    """As the statement counts: active, or resting only until some instant."""
-    return schedule.status is Status.ACTIVE or schedule.paused_until is not None
-
-
-class NodeContext(NamedTuple):
-    """The node that carries out a request."""
-
-    specifications: Specifications
-    is_alive: Callable[[NodeInfo], bool]
-
-
 def change_schedules(
     context: NodeContext,
-    which: Iterable[Which],
+    which: Iterable[ScheduleRef],
     decide: DecidePlans,
     now: int,
-    caller: Caller | None,
+    caller: Caller | None = None,
     *,
     ignores_missing: bool = False,
 ) -> Statements[Sequence[Plans]]:
+    request = yield from read_request(context, now, caller)
     refused: list[Refused] = []
-    found: dict[int, Which] = {}
+    found: dict[int, ScheduleRef] = {}
     for each in which:
         try:
             row = yield from read_row(each)
             found[row[0]] = each
         except NotFound as error:
             refused += [] if ignores_missing else [error]
-    locked = yield from _locked(found)
+    locked = yield from _lock(found)
     if len(locked) > 1:
         schedules = yield from read_schedules(list(locked.values()), context.specifications)
         yield from lock_gates(schedules, now)
@@ -150,8 +118,8 @@ def change_schedules(
     for identity, called in sorted(found.items()):
         try:
             row = _not_deleted(locked.get(identity), called)
-            stored = yield from _permitted(context.specifications, row, caller)
-            done.append((yield from changed(context, stored.schedule, decide, now, caller)))
+            schedule = yield from _permitted(row, request)
+            done.append((yield from change(request, schedule, decide)))
         except NotFound as error:
             refused += [] if ignores_missing else [error]
         except Refused as error:
@@ -163,35 +131,40 @@ def change_schedules(
 
 def edit_schedule(
     context: NodeContext,
-    which: Which,
+    which: ScheduleRef,
     patch: Patch,
     decide: DecideEdit,
     now: int,
-    caller: Caller | None,
+    caller: Caller | None = None,
 ) -> Statements[Plans]:
+    settings = yield from read_settings()
+    request = Request(context, now, caller, settings)
     found = yield from read_row(which)
-    locked = yield from _locked([found[0]])
+    locked = yield from _lock([found[0]])
     row = _not_deleted(locked.get(found[0]), which)
-    stored = yield from _permitted(context.specifications, row, caller)
-    schedule = stored.schedule
-    return (yield from edited(context, schedule, patch(schedule, now), decide, now, caller))
+    schedule = yield from _permitted(row, request)
+    specification, before = patch(settings, schedule, now), schedule.specification
+    if isinstance(before, Unreadable) or before.target.kind != specification.target.kind:
+        yield from refuse_unrunnable(context, [(schedule.key, specification)])
+    return (yield from edit(request, schedule, specification, decide))
 
 
 def change_run(
-    context: NodeContext, run_id: str, decide: DecideRun, now: int, caller: Caller | None
+    context: NodeContext, run_id: str, decide: DecideRun, now: int, caller: Caller | None = None
 ) -> Statements[Plans]:
+    request = yield from read_request(context, now, caller)
     run = yield from read_run(run_id)
-    locked = yield from _locked([run.schedule_id])
+    locked = yield from _lock([run.schedule_id])
     if run.schedule_id not in locked:
         raise missing_schedule(run.schedule_id)
-    stored = yield from _permitted(context.specifications, locked[run.schedule_id], caller)
+    schedule = yield from _permitted(locked[run.schedule_id], request)
     # Its scope cannot change any more, but a worker may still claim it, until the open runs of
     # that scope are locked: only then is it decided about.
     run = yield from read_run(run_id)
-    facts = yield from _facts_for(context, stored.schedule, {run.scope}, now, caller)
+    facts = yield from facts_for(request, schedule, {run.scope})
     run = yield from _as_locked(run, facts)
     plans = decide(facts, run, now)
-    yield from _carry_out(context.specifications, facts, plans, now, caller, run)
+    yield from write(request, facts, plans, run)
     return plans
 
 
@@ -205,116 +178,49 @@ def _as_locked(run: Run, facts: Facts) -> Statements[Run]:
     return (yield from read_run(run.id))
 
 
-def _locked(ids: Iterable[int]) -> Statements[dict[int, Row]]:
+def _lock(ids: Iterable[int]) -> Statements[dict[int, Row]]:
     """The rows of these schedules, locked until the end of the transaction."""
     rows = yield Query("schedules_by_ids", (sorted(ids),))
     return {row[0]: row for row in rows}
 
 
-def _not_deleted(row: Row | None, which: Which) -> Row:
-    """Between finding a schedule and locking it, another transaction may have deleted it."""
+def _not_deleted(row: Row | None, which: ScheduleRef) -> Row:
+    """Another transaction may delete a schedule between finding and locking it."""
     if row is None or row[DELETED_AT] is not None:
         raise missing_schedule(which)
     return row
 
 
-def _permitted(
-    specifications: Specifications, row: Row, caller: Caller | None
-) -> Statements[StoredSchedule]:
-    (schedule,) = yield from read_schedules([row], specifications)
+def _permitted(row: Row, request: Request) -> Statements[Schedule]:
+    (schedule,) = yield from read_schedules([row], request.node.specifications)
     stored = stored_of(row, schedule)
-    if caller is not None:
-        caller.permit(stored)
+    if request.caller is not None:
+        request.caller.permit(request.settings, stored)
     elif stored.deleted_at is not None:
         raise missing_schedule(schedule.id)
-    return stored
+    return schedule
 
 
-def edited(
-    context: NodeContext,
-    schedule: Schedule,
-    specification: Specification,
-    decide: DecideEdit,
-    now: int,
-    caller: Caller | None,
+def edit(
+    request: Request, schedule: Schedule, specification: Specification, decide: DecideEdit
 ) -> Statements[Plans]:
-    """One schedule under another definition."""
+    """Give one schedule another definition."""
 
-    def under_another(facts: Facts, now: int) -> Plans:
+    def decide_edit(facts: Facts, now: int) -> Plans:
         return decide(facts, specification, now)
 
-    return (
-        yield from changed(context, schedule, under_another, now, caller, becomes=specification)
-    )
+    return (yield from change(request, schedule, decide_edit, specification))
 
 
-def changed(
-    context: NodeContext,
-    schedule: Schedule,
-    decide: DecidePlans,
-    now: int,
-    caller: Caller | None,
-    *,
-    becomes: Specification | None = None,
+def change(
+    request: Request, schedule: Schedule, decide: DecidePlans, becomes: Specification | None = None
 ) -> Statements[Plans]:
-    """One schedule after what was decided; an operation sees all open runs, for an edit those of
-    both scopes."""
+    """Apply an operation to one schedule. It gets all open runs, an edit those of both scopes."""
     scopes = {str(schedule.id) if becomes is None else becomes.scope(schedule.id)}
-    facts = yield from _facts_for(context, schedule, scopes, now, caller, becomes=becomes)
-    plans = decide(facts, now)
-    yield from _carry_out(context.specifications, facts, plans, now, caller)
+    facts = yield from facts_for(request, schedule, scopes, becomes)
+    plans = decide(facts, request.now)
+    yield from write(request, facts, plans)
     return plans
-
-
-def _facts_for(
-    context: NodeContext,
-    schedule: Schedule,
-    scopes: set[str],
-    now: int,
-    caller: Caller | None,
-    becomes: Specification | None = None,
-) -> Statements[Facts]:
-    """What a decision about one schedule needs to know, locked; an edit says what it becomes."""
-    readable = None if isinstance(schedule.specification, Unreadable) else schedule.specification
-    if readable is not None:
-        scopes = scopes | {readable.scope(schedule.id)}
-    # What is due may take from what all planners share.
-    is_due = _is_due(schedule, now)
-    facts = yield from read_facts([schedule], now, scopes=scopes, locks_planning=is_due)
-    if is_due and not (yield from is_planned(context.is_alive)):
-        facts = with_outage_until(facts, now)
-    if caller is None:
-        return facts
-    # The counter is locked first, so that of two requests the second counts what the first made.
-    ((request,),) = yield Query("take_numbers", (1, "requests"))
-    is_agent = any(each is not None and each.is_agent for each in (readable, becomes))
-    is_counted = readable is not None and (readable.is_agent or _counts_all(caller))
-    without = schedule if is_counted else None
-    active = yield from _count_active(caller, is_agent=is_agent, without=without)
-    return facts._replace(limits=caller.limits, active=active, request=request)
-
-
-def _is_due(schedule: Schedule, now: int) -> bool:
-    return schedule.next_slot is not None and schedule.next_slot <= now
-
-
-def _carry_out(
-    specifications: Specifications,
-    facts: Facts,
-    plans: Plans,
-    now: int,
-    caller: Caller | None,
-    run: Run | None = None,
-) -> Statements[None]:
-    """Write what was decided about one schedule, and who asked for it."""
-    (schedule,) = facts.schedules
-    yield from apply_plans(plans, {schedule.id: schedule}, specifications, now)
-    if _is_due(schedule, now) and budgets(plans) != budgets(facts):
-        last_look = facts.last_look or now
-        yield QueryMany("put_planner_state", [planning_row(last_look, *budgets(plans))])
-    if caller is not None:
-        row = request_row(facts.request, schedule, plans.plans[0], run, caller, now)
-        yield QueryMany("add_audit", [row])
 
 
 def count_owned(owner: str) -> Statements[int]:

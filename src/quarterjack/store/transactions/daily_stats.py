@@ -1,8 +1,7 @@
-"""Rolling up: what the runs of each day came to, so that no picture has to read them.
+"""Daily statistics: totals of the runs per day and schedule, so that charts need not read the runs.
 
-Each run is counted once, in the order in which they ended: the place that was reached is stored in
-the transaction that counts. The last minutes are left for later, for an end may be stored a moment
-after one that came later.
+Runs are counted once, in the order in which they ended: the transaction that counts them stores the
+cursor. The last minutes are left for later, because ends may be stored out of order.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from quarterjack.failpoint import failpoint
 from quarterjack.store.rows import from_json, json_text
 from quarterjack.store.statements import Query, Statements
-from quarterjack.store.transactions.facts import read_metadata
+from quarterjack.store.transactions.metadata import read_metadata
 from quarterjack.store.types import RunCursor
 from quarterjack.times.instants import MINUTE
 
@@ -19,14 +18,16 @@ BATCH = 250
 
 
 def update_daily_stats(now: int) -> Statements[tuple[int, bool]]:
-    """Count a batch. The instant before which every run is counted, and whether that was all."""
+    """Count a batch. Returns the instant before which all runs are counted, and whether no more are
+    left to count."""
     until = now - MARGIN
     yield Query("lock_name", ("daily_stats",))
-    place = yield from _rolled_up()
-    if place > RunCursor(until):  # a clock was ahead: from now on they are counted again
-        place = RunCursor(until)
-        yield Query("put_metadata", ("daily_stats", json_text(place)))
-    ended = yield Query("ended_runs", (until, *place, BATCH))
+    stored = from_json((yield from read_metadata("daily_stats")))
+    cursor = RunCursor(*stored or ())
+    if cursor > RunCursor(until):  # a clock was ahead: count again from now on
+        cursor = RunCursor(until)
+        yield Query("put_metadata", ("daily_stats", json_text(cursor)))
+    ended = yield Query("ended_runs", (until, *cursor, BATCH))
     if not ended:
         return until, True
     last = RunCursor._make(ended[-1])
@@ -34,8 +35,3 @@ def update_daily_stats(now: int) -> Statements[tuple[int, bool]]:
     yield Query("put_metadata", ("daily_stats", json_text(last)))
     failpoint("daily_stats.written")
     return (until, True) if len(ended) < BATCH else (last.finished_at, False)
-
-
-def _rolled_up() -> Statements[RunCursor]:
-    noted = yield from read_metadata("daily_stats")
-    return RunCursor() if noted is None else RunCursor(*from_json(noted))

@@ -1,23 +1,17 @@
-"""Declaring: the schedules of one owner become what a file or a program says, in one
-transaction."""
+"""Makes the schedules of one owner equal to a declaration, in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from quarterjack.rules import Schedule
 from quarterjack.store.rows import stored_of
 from quarterjack.store.statements import Query, Statements
-from quarterjack.store.transactions.changes import NodeContext, add_schedules, changed, edited
-from quarterjack.store.transactions.facts import lock_gates, read_metadata, read_schedules
+from quarterjack.store.transactions.changes import add_prepared, change, edit
+from quarterjack.store.transactions.facts import lock_gates, read_schedules
+from quarterjack.store.transactions.metadata import put_metadata, read_metadata
 from quarterjack.store.transactions.nodes import read_nodes
-from quarterjack.store.types import (
-    Caller,
-    DecideDifference,
-    DeclarationRules,
-    Declared,
-    Difference,
-)
+from quarterjack.store.transactions.requests import NodeContext, read_request
+from quarterjack.store.types import Caller, DecideDifference, DeclarationRules, Declared, Difference
 
 
 def declare_schedules(
@@ -27,7 +21,7 @@ def declare_schedules(
     difference: DecideDifference,
     rules: DeclarationRules,
     now: int,
-    caller: Caller | None,
+    caller: Caller | None = None,
 ) -> Statements[Difference]:
     yield Query("lock_name", (owner,))
     revisions = yield from read_metadata(revisions_of(owner))
@@ -36,25 +30,24 @@ def declare_schedules(
     schedules = yield from read_schedules(rows, context.specifications)
     stored = [stored_of(row, schedules[i]) for i, row in enumerate(rows)]
     wanted = difference(stored, Declared(revisions, nodes))
-    by_id = {each.id: each for each in schedules}
-    yield from _lock_gates(by_id, wanted, now)
-    for identity in wanted.removed:
-        yield from changed(context, by_id[identity], rules.delete, now, caller)
-    yield from add_schedules(context.specifications, wanted.added, rules.create, now, caller)
-    for identity, specification in wanted.changed:
-        schedule = by_id[identity]
-        yield from edited(context, schedule, specification, rules.edit, now, caller)
-    for name, value in wanted.noted.items():
-        yield Query("put_metadata", (name, value))
+    for name, value in wanted.metadata.items():  # among them the settings that hold from here on
+        yield from put_metadata(name, value)
+    request = yield from read_request(context, now, caller)
+    yield from _lock_gates(wanted, now)
+    for schedule in wanted.removed:
+        yield from change(request, schedule, rules.delete)
+    yield from add_prepared(request, wanted.added, rules.create)
+    for schedule, specification in wanted.changed:
+        yield from edit(request, schedule, specification, rules.edit)
     return wanted
 
 
-def _lock_gates(by_id: Mapping[int, Schedule], wanted: Difference, now: int) -> Statements[None]:
-    changed = [by_id[identity]._replace(specification=said) for identity, said in wanted.changed]
-    before = [by_id[identity] for identity in (*wanted.removed, *(each.id for each in changed))]
-    yield from lock_gates([*before, *changed], now)
+def _lock_gates(wanted: Difference, now: int) -> Statements[None]:
+    before = [*wanted.removed, *(schedule for schedule, _ in wanted.changed)]
+    after = [each._replace(specification=becomes) for each, becomes in wanted.changed]
+    yield from lock_gates([*before, *after], now)
 
 
 def revisions_of(owner: str) -> str:
-    """The fact that says which editions of a declaration were applied."""
+    """The name of the metadata that lists the applied revisions of a declaration."""
     return f"revisions of {owner}"

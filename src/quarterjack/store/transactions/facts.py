@@ -1,27 +1,29 @@
-"""Facts: what a rule needs to know, read in the order in which it is locked: schedules, gates,
-runs. Open runs are read after the schedules are locked, or they would be of an older moment."""
+"""Facts: what the rules need to know, read and locked in the order schedules, gates, runs.
+
+Open runs are read by a statement after the one that locks their schedules: a snapshot from before
+the lock could miss runs.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
-from quarterjack.errors import Conflict, NotFound, shown
+from quarterjack.errors import Conflict, NotFound, quote
 from quarterjack.rules import (
     OPEN,
-    Budgets,
     DoneSlots,
     Facts,
     Gate,
     Limits,
     Outage,
-    Pace,
     Plans,
     Run,
     Schedule,
+    Specification,
     Unreadable,
 )
+from quarterjack.rules.policies.service_limits import BudgetUsage, DispatchRate
 from quarterjack.store.rows import (
     corrupt_schedule_of,
     gate_of,
@@ -32,17 +34,19 @@ from quarterjack.store.rows import (
 )
 from quarterjack.store.specifications import Specifications
 from quarterjack.store.statements import Query, Row, Statements
-from quarterjack.store.types import Which
+from quarterjack.store.types import ScheduleRef
+from quarterjack.times.instants import MILLISECOND
 
-T = TypeVar("T")
 DONE_MAX = 10_000
-"""So many slots of a backfill are looked at in one step."""
+"""How many slots of a backfill one step reads."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""What no database takes, and so nothing is called."""
+"""No database stores these characters, so no name has them."""
+RECHECK_LOCKED_AFTER = 10 * MILLISECOND
+"""Recheck delay for rows that another node has locked."""
 
 
-def read_row(which: Which) -> Statements[Row]:
-    """The row of a schedule: by id, by key, or by a name that is unambiguous."""
+def read_row(which: ScheduleRef) -> Statements[Row]:
+    """The row of a schedule, by its id, key or unique name."""
     rows: list[Row] = []
     text = str(which)
     if text.isascii() and text.isdigit() and len(text) < 19 and text == str(int(text)):
@@ -54,36 +58,31 @@ def read_row(which: Which) -> Statements[Row]:
         raise missing_schedule(which)
     if len(rows) > 1:
         ids = ", ".join(str(row[0]) for row in rows)
-        raise Conflict(f"{shown(which)} is the name of the schedules {ids}; give an id or a key")
+        problem = f"several schedules ({ids}) have the name {quote(which)}"
+        raise Conflict(f"{problem}; use an id or a key")
     return rows[0]
 
 
-def missing_schedule(which: Which) -> NotFound:
-    return NotFound(f"there is no schedule {shown(which)}; `quarterjack list` shows all")
+def missing_schedule(which: ScheduleRef) -> NotFound:
+    return NotFound(f"there is no schedule {quote(which)}; `quarterjack list` shows all")
 
 
 def read_run(run_id: str) -> Statements[Run]:
-    """One run, by the id that people know."""
     try:
         identities = [run_identity(run_id)]
     except ValueError:
         identities = []
     rows = yield Query("runs_by_ids", (identities,))
     if not rows:
-        remedy = "`quarterjack runs list` shows the latest; a run is named as in 42-7"
-        raise NotFound(f"there is no run {shown(run_id)}; {remedy}")
+        remedy = "`quarterjack runs list` shows the latest; a run has an id like 42-7"
+        raise NotFound(f"there is no run {quote(run_id)}; {remedy}")
     return run_of(rows[0])
-
-
-def read_metadata(name: str) -> Statements[str | None]:
-    rows = yield Query("metadata", (name,))
-    return rows[0][0] if rows else None
 
 
 def read_schedules(
     rows: Sequence[Row], specifications: Specifications
 ) -> Statements[list[Schedule]]:
-    """Schedules from their rows, each with its specification."""
+    """The schedules of these rows, with their specifications."""
     wanted = {(row[0], row[5]): row[1] for row in rows}
     found = yield from specifications.read(wanted)
     schedules = []
@@ -102,49 +101,56 @@ def read_facts(
     scopes: Iterable[str] | None = None,
     locks_planning: bool = False,
 ) -> Statements[Facts]:
-    """The facts for planning these; for an operation `scopes` says whose open runs it needs."""
-    readable = [each for each in schedules if not isinstance(each.specification, Unreadable)]
+    """The facts for planning these schedules. An operation names the scopes whose open runs it
+    needs; else they are those that a specification reads."""
     if scopes is None:
         scopes = {
-            each.specification.scope(each.id)
-            for each in readable
-            if each.specification.reads_open_runs
+            specification.scope(each.id)
+            for each in schedules
+            if not isinstance(specification := each.specification, Unreadable)
+            and specification.reads_open_runs
         }
-    locks = lock_keys(schedules)
+    locks = _lock_keys_of(schedules)
     gates = yield from read_gates(locks, now)
     runs = yield from _runs("open_runs", scopes)
-    beyond = {run.gate for run in runs if run.gate is not None} - locks
-    if beyond:
-        gates |= yield from read_gates(beyond, now)
+    others = {run.gate for run in runs if run.gate is not None} - locks
+    if others:
+        gates |= yield from read_gates(others, now)
     done = yield from _read_done(schedules)
-    facts = Facts(schedules, grouped(runs), gates, done=done)
+    facts = Facts(schedules, _by_scope(runs), gates, done=done)
     return (yield from read_planning(facts, is_locked=locks_planning))
 
 
-def lock_keys(schedules: Iterable[Schedule]) -> set[str]:
-    """What else is locked when one of these is decided about."""
+def lock_keys(specifications: Iterable[tuple[int, Specification | Unreadable]]) -> set[str]:
+    """The gates to lock for a decision, from the ids and specifications of its schedules."""
     return {
         key
-        for each in schedules
-        if not isinstance(each.specification, Unreadable) and each.specification.shares_locks
-        for key in each.specification.lock_keys(each.id)
+        for schedule_id, specification in specifications
+        if not isinstance(specification, Unreadable) and specification.shares_locks
+        for key in specification.lock_keys(schedule_id)
     }
 
 
+def _lock_keys_of(schedules: Iterable[Schedule]) -> set[str]:
+    return lock_keys((each.id, each.specification) for each in schedules)
+
+
 def lock_gates(schedules: Iterable[Schedule], now: int) -> Statements[None]:
-    """Whoever changes several schedules locks their gates before any of their runs."""
-    yield from read_gates(lock_keys(schedules), now)
+    """Before the runs of the first of several schedules are locked, to keep the lock order."""
+    yield from read_gates(_lock_keys_of(schedules), now)
 
 
 def read_planning(facts: Facts, *, is_locked: bool = False) -> Statements[Facts]:
-    """With what all planners share, which is one row. Whoever writes it has locked it."""
-    rows = yield Query("budgets_in_use" if is_locked else "planner_state")
-    last_look, outage, pace, agents = planning_of(rows[0])
-    return facts._replace(last_look=last_look, outage=outage, pace=pace, agents=agents)
+    """Adds what all planners share, which is one row. It must be locked before it is written."""
+    rows = yield Query("lock_planner_state" if is_locked else "planner_state")
+    last_step_at, outage, dispatch_rate, agents = planning_of(rows[0])
+    return facts._replace(
+        last_step_at=last_step_at, outage=outage, dispatch_rate=dispatch_rate, agent_budgets=agents
+    )
 
 
 def _read_done(schedules: Sequence[Schedule]) -> Statements[dict[int, DoneSlots]]:
-    """What backfills leave out, as far as one step goes."""
+    """The slots that backfills leave out, as far as one step goes."""
     done = {}
     for each in schedules:
         if each.backfill is not None and not each.backfill.again:
@@ -162,18 +168,18 @@ def read_done_slots(
 
 
 def uses_budgets(schedule: Schedule, limits: Limits) -> bool:
-    """May planning this schedule use something that all planners share?"""
+    """May planning this schedule use budgets that all planners share?"""
     specification = schedule.specification
     is_readable = not isinstance(specification, Unreadable)
-    return limits.rations(is_agent=is_readable and specification.is_agent)
+    return limits.uses_budgets(is_agent=is_readable and specification.is_agent)
 
 
-def budgets(of: Facts | Plans) -> tuple[Outage | None, Pace, Budgets]:
-    return of.outage, of.pace, of.agents
+def budgets(of: Facts | Plans) -> tuple[Outage | None, DispatchRate, BudgetUsage]:
+    return of.outage, of.dispatch_rate, of.agent_budgets
 
 
 def read_gates(keys: Iterable[str], now: int) -> Statements[dict[str, Gate]]:
-    """The gates of these keys, each with the end of its probe, if that was closed."""
+    """The gates of these keys, each with the end of its probe run if that is closed."""
     wanted = sorted(keys)
     if not wanted:
         return {}
@@ -188,9 +194,8 @@ def read_gates(keys: Iterable[str], now: int) -> Statements[dict[str, Gate]]:
 
 
 def read_held_heads(scopes: Iterable[str]) -> Statements[Mapping[str, Sequence[Run]]]:
-    """By scope, the first held run of each schedule that has one."""
-    runs = yield from _runs("held_runs", scopes)
-    return grouped(runs)
+    """The first held run of each schedule, by scope."""
+    return _by_scope((yield from _runs("held_runs", scopes)))
 
 
 def _runs(statement: str, scopes: Iterable[str]) -> Statements[list[Run]]:
@@ -201,8 +206,16 @@ def _runs(statement: str, scopes: Iterable[str]) -> Statements[list[Run]]:
     return [run_of(row) for row in rows]
 
 
-def grouped(runs: Iterable[Run]) -> dict[str, Sequence[Run]]:
-    by_scope: dict[str, list[Run]] = {}
+def _by_scope(runs: Iterable[Run]) -> dict[str, Sequence[Run]]:
+    grouped: dict[str, list[Run]] = {}
     for run in runs:
-        by_scope.setdefault(run.scope, []).append(run)
-    return dict(by_scope)
+        grouped.setdefault(run.scope, []).append(run)
+    return dict(grouped)
+
+
+def recheck_at(instant: int | None, now: int, *, took_all: bool) -> int | None:
+    """When to look again, if something is due at `instant`. What is still due after a step that
+    took all it could is locked by another node."""
+    if instant is None or instant > now or not took_all:
+        return instant
+    return now + RECHECK_LOCKED_AFTER

@@ -9,6 +9,7 @@ alter index facts_pkey rename to metadata_pkey;
 alter table planning rename to planner_state;
 alter index planning_pkey rename to planner_state_pkey;
 alter table nodes rename column edition to revision;
+alter table nodes add column capabilities text;
 alter table schedules rename column passed to not_run;
 
 update metadata set name = 'service_settings' where name = 'house_rules';

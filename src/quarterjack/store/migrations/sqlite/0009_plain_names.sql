@@ -6,6 +6,7 @@ alter table daily rename to daily_stats;
 alter table facts rename to metadata;
 alter table planning rename to planner_state;
 alter table nodes rename column edition to revision;
+alter table nodes add column capabilities text;
 alter table schedules rename column passed to not_run;
 
 update metadata set name = 'service_settings' where name = 'house_rules';

@@ -1,4 +1,4 @@
--- The next schedule would be given an id that is taken.
+-- The next schedule would get an id that is taken.
 select id
 from schedules
 where id > (select value from counters where name = 'schedules')

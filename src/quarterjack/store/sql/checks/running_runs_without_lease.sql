@@ -1,4 +1,4 @@
--- No rescuer would ever find them.
+-- They would never be recovered.
 select schedule_id || '-' || number
 from runs
 where state = 'running' and (lease_until is null or worker is null or started_at is null)

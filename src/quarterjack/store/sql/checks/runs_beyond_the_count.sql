@@ -1,4 +1,4 @@
--- The next run would be given a number that is taken.
+-- The next run would get a number that is taken.
 select schedules.id
 from schedules
 where

@@ -1,4 +1,4 @@
--- They would be decided twice.
+-- They would be planned twice.
 select id
 from schedules
 where deleted_at is null and next_slot <= cursor

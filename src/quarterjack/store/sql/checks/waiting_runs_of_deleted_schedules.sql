@@ -1,4 +1,4 @@
--- They would start although their schedule is gone, or keep others of their plugin waiting.
+-- They would start without their schedule, or block other runs of their plugin.
 select schedule_id || '-' || number
 from runs
 where

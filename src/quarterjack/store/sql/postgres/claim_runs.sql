@@ -1,5 +1,5 @@
--- What is ready of one queue and priority, and nobody else takes, is the worker's from now on, in the
--- order of the index; and what a worker needs to know of the schedules.
+-- Claims ready runs of one queue and priority, in the order of the index, skipping those that another
+-- worker is claiming. Returns them with the columns of their schedules that a worker needs.
 with ready as (
     select schedule_id, number
     from runs

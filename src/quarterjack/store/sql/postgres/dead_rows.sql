@@ -1,4 +1,4 @@
--- As the server counts them, and when vacuum last came by itself.
+-- From the statistics of the server, with the time of the last autovacuum.
 select
     schemaname || '.' || relname,
     n_live_tup,

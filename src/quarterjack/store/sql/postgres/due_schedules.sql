@@ -1,6 +1,6 @@
--- What is due and nobody else decides, oldest wake first; but first what is urgent, and last what can
--- wait.
-with urgent as (
+-- Due schedules that no other planner has locked, ordered by wake time, but first by sign of priority. One
+-- part per sign, because each is read from the index on (sign(priority), wake_at).
+with high as (
     select *
     from schedules
     where sign(priority) = 1 and wake_at <= $1
@@ -9,7 +9,7 @@ with urgent as (
     for update skip locked
 ),
 
-usual as (
+normal as (
     select *
     from schedules
     where sign(priority) = 0 and wake_at <= $1
@@ -18,7 +18,7 @@ usual as (
     for update skip locked
 ),
 
-patient as (
+low as (
     select *
     from schedules
     where sign(priority) = -1 and wake_at <= $1
@@ -28,11 +28,11 @@ patient as (
 )
 
 select *
-from urgent
+from high
 union all
 select *
-from usual
+from normal
 union all
 select *
-from patient
+from low
 limit $2

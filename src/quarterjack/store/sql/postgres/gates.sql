@@ -1,5 +1,5 @@
--- Those who share a gate decide one after the other, though its row may not be there yet. What the
--- one before wrote is seen by a statement that begins after it.
+-- Transactions that share a gate run one after the other, even if its row does not exist yet. The rows are
+-- read by a second statement, which sees what the previous holder of the lock has committed.
 select pg_advisory_xact_lock(hashtextextended(key, 7415))
 from (select unnest($1::text[]) as key order by key) as wanted;
 

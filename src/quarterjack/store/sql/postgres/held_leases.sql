@@ -1,6 +1,6 @@
--- The attempts that are still this worker's. What a run must be is said as a clause of the join:
--- nobody can tell beforehand how many are running, and PostgreSQL, guessing that it is hardly one,
--- would go through all of them and look each one up in what is wanted.
+-- The attempts that this worker still holds. The condition on runs is written as part of the join: PostgreSQL
+-- estimates that hardly any run is running, and would otherwise scan all running ones and look each one up in
+-- the batch.
 select runs.schedule_id, runs.number, runs.attempt, runs.cancel, runs.scope
 from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as wanted (schedule_id, number, attempt)
 join runs using (schedule_id, number, attempt)

@@ -1,4 +1,4 @@
--- The first of each schedule.
+-- The first one of each schedule.
 select distinct on (scope, schedule_id) *
 from runs
 where state = 'held' and scope = any($1)

@@ -1,2 +1,2 @@
--- Of several transactions that ask for one name, one goes on at a time.
+-- Transactions that lock the same name run one after the other.
 select pg_advisory_xact_lock(hashtextextended($1, 7416))

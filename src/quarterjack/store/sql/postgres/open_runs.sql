@@ -1,4 +1,4 @@
--- Locked, for what is decided about them is written over them.
+-- Locked, because they are written by what is decided from them.
 select *
 from runs
 where finished_at is null and scope = any($1)

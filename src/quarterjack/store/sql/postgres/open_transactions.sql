@@ -1,5 +1,5 @@
--- Those of others in this database, oldest first. Since when they are open is null for those that
--- this user may not look at. Vacuum itself has no user.
+-- Of other sessions in this database, oldest first. Their start is null if this user may not see it. Vacuum
+-- has no user, and is left out.
 select
     pid,
     application_name,

@@ -1,2 +1,2 @@
--- What time it is: only this, and the beat of a node, asks the database.
+-- The time of the database. Only this and heartbeat read it.
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint

@@ -1,4 +1,4 @@
--- What a run must be is a clause of the join, as in held_leases.
+-- The condition on runs is written as part of the join, as in held_leases.
 update runs
 set lease_until = $1
 from unnest($3::bigint[], $4::bigint[], $5::bigint[]) as wanted (schedule_id, number, attempt)

@@ -1,4 +1,5 @@
--- Those of one owner, whoever has one of these keys, and what the owner had under them before.
+-- The declared schedules of an owner, the schedules that have one of these keys, and the deleted ones of the
+-- owner that had one.
 select *
 from schedules
 where id in (

@@ -1,5 +1,4 @@
--- What the server is, how carefully it keeps what it is told, and how many are connected to it of how
--- many who may be.
+-- Version, settings that protect against data loss, and used and allowed connections.
 select
     current_setting('server_version'),
     current_setting('fsync'),

@@ -1,4 +1,4 @@
--- Those of these schedules that are beyond the number that is kept.
+-- The runs of these schedules beyond the number that is kept.
 select runs.schedule_id, runs.number
 from schedules
 join runs on runs.schedule_id = schedules.id and runs.number < schedules.planned_count - $2

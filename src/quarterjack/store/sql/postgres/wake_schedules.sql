@@ -1,5 +1,5 @@
--- Whoever has locked one of these may wait for a gate or a run that this transaction has locked, so it
--- must not be waited for here. Those that could not be locked are returned.
+-- A locked schedule is skipped and returned: the transaction that has locked it may wait for a gate or run
+-- that this one has locked, so waiting for it here could be a deadlock.
 with locked as (
     select id
     from schedules

@@ -1,5 +1,5 @@
--- What is ready of one queue and priority is the worker's from now on, in the order of the index; and what
--- a worker needs to know of the schedules.
+-- Claims ready runs of one queue and priority, in the order of the index. Returns them with the columns of
+-- their schedules that a worker needs.
 update runs
 set state = 'running', attempt = attempt + 1, worker = $1, started_at = $2, lease_until = $3
 where (schedule_id, number) in (

@@ -1,2 +1,2 @@
--- Another number than before means that another connection has written.
+-- Changes when another connection has written.
 pragma data_version

@@ -1,4 +1,4 @@
--- The attempts that are still this worker's.
+-- The attempts that this worker still holds.
 select runs.schedule_id, runs.number, runs.attempt, runs.cancel, runs.scope
 from json_each($1) as wanted
 join runs

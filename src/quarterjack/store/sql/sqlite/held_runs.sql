@@ -1,4 +1,4 @@
--- The first of each schedule.
+-- The first one of each schedule.
 select *
 from runs
 where state = 'held' and scope in (select value from json_each($1))

@@ -1,2 +1,2 @@
--- All of the file is read: is it whole, and does every index say what its table says?
+-- Reads the whole file, and compares each index with its table.
 pragma integrity_check

@@ -1,2 +1,2 @@
--- Whoever writes is alone here.
+-- No lock needed: on SQLite only one transaction writes at a time.
 select $1

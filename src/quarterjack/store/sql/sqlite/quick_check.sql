@@ -1,2 +1,2 @@
--- Is the file whole? The indexes are not compared with their tables.
+-- Reads the whole file, but does not compare indexes with tables.
 pragma quick_check

@@ -1,4 +1,4 @@
--- Those of these schedules that are beyond the number that is kept.
+-- The runs of these schedules beyond the number that is kept.
 select runs.schedule_id, runs.number
 from json_each($1) as wanted
 cross join schedules on schedules.id = wanted.value

@@ -1,4 +1,4 @@
--- Each of these runs counts twice: for its schedule, and for all of them.
+-- Each run is counted twice: for its schedule, and for all schedules (0).
 insert into daily_stats
 select
     finished_at / 86400000000,

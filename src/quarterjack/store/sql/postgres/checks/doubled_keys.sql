@@ -1,4 +1,4 @@
--- Not in the order of the index that should have kept them apart.
+-- Concatenated, so that the unique index, which may be corrupt, is not used.
 select key || '' as key
 from schedules
 where deleted_at is null

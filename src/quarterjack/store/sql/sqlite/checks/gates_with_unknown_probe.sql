@@ -1,4 +1,4 @@
--- A probe that ended long ago may be forgotten; one that was never planned is wrong.
+-- The row of a probe that has ended may be pruned; one that was never planned is wrong.
 select gates.key
 from gates
 left join schedules

@@ -1,4 +1,0 @@
--- What is rationed for all planners together; the others wait.
-select last_look, outage, pace, agents
-from planner_state
-for update

@@ -1,0 +1,7 @@
+-- Locked, so that they cannot be renewed.
+select *
+from runs
+where state = 'running' and lease_until <= $1
+order by lease_until, schedule_id, number
+limit $2
+for update skip locked

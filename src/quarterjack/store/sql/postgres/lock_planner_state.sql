@@ -1,0 +1,4 @@
+-- Locked, so that planners take from the shared budgets one after the other.
+select last_look, outage, pace, agents
+from planner_state
+for update

@@ -1,0 +1,3 @@
+select id, key
+from schedules
+where id = any($1)

@@ -1,7 +1,0 @@
--- Nobody renews them any more from now on.
-select *
-from runs
-where state = 'running' and lease_until <= $1
-order by lease_until, schedule_id, number
-limit $2
-for update skip locked

@@ -1,4 +1,0 @@
--- What a worker needs to know of the schedules that it acts for.
-select id, key, last_success_at, owner
-from schedules
-where id in (select value from json_each($1))
