@@ -10,8 +10,8 @@ from hypothesis import settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
-from quarterjack.cli.runtime import Runtime
 from quarterjack.cli import commands
+from quarterjack.cli.runtime import Runtime
 
 # The same examples each time, and no deadline: a slow machine is not a fault of the code.
 settings.register_profile("suite", deadline=None, derandomize=True)

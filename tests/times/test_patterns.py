@@ -71,7 +71,8 @@ def test_a_typed_pattern_has_the_cron_expression_of_the_same_slots(
             "minute 60 is outside 0-59; use a whole number from 0 to 59",
             "second -1 is outside 0-59; use a whole number from 0 to 59",
         ]),
-        (lambda: Hourly(True), ["minute True is not a whole number; use a whole number from 0 to 59"]),
+        (lambda: Hourly(True), ["minute True is not a whole number; use a whole number from 0 to "
+                                "59"]),
         (lambda: Daily("noon"), ['time "noon" is not a time of day; write it as "09:30" or '
                                  '"09:30:00"']),
         (lambda: Daily(9), ["time 9 is not a time of day; use a datetime.time, as in time(9, 30)"]),
