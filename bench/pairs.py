@@ -1,9 +1,9 @@
 """Compares what the engine costs before and after a change, in interleaved pairs.
 
 Each pair runs the short form of `bench.engine` on a checkout of an earlier commit and on this tree.
-Noise of the machine meets both alike, so the ratio of CPU seconds counts, and the statements. Prints
-the median ratio with the 2nd and the second to last of the pairs (for 11 pairs, an interval of at
-least 95 %).
+Noise of the machine meets both alike, so the ratio of CPU seconds counts, and the statements.
+Prints the median ratio with the 2nd and the second to last of the pairs (for 11 pairs, an interval
+of at least 95 %).
 """
 
 from __future__ import annotations
