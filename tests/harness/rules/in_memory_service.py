@@ -284,6 +284,9 @@ class InMemoryService:
     def _commit(self, plans: Plans, *, edited: bool = False) -> None:
         for plan in plans.plans:
             self._apply(plan, edited=edited)
+        for plan in plans.plans:  # after all of them, as a store does: a plan must not undo a wake
+            for other in plan.wakes:
+                self._wake(other)
         self._put_gates(plans.gates, plans.gate_changes)
         self.outage, self.dispatch_rate, self.agent_budgets = (
             plans.outage,
@@ -308,8 +311,6 @@ class InMemoryService:
             for run in self.open_runs(identity):
                 self._put(run._replace(scope=plan.rescoped))
         self._put_schedule(plan.schedule, edited=edited)
-        for other in plan.wakes:
-            self._wake(other)
         if plan.deleted:
             self._delete(identity)
         count = len(self.open_runs(identity))
