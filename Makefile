@@ -23,7 +23,7 @@ DAYS ?=
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/leases.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-pairs bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties mutate lines lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-pairs bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties wheel mutate lines lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -122,7 +122,7 @@ sim-seed: .venv/ready  ## repeat the simulation SEED, with a log of what went wr
 	@PYTHONPATH=tests $(BIN)/python -m harness.sim.campaign --seed $(SEED) $(if $(DAYS),--days $(DAYS))
 
 sim-selftest: .venv/ready  ## check that the simulation detects every planted bug
-	@PYTHONPATH=tests $(BIN)/python -m harness.sim.campaign --selftest --seeds 50
+	@PYTHONPATH=tests $(BIN)/python -m harness.sim.campaign --selftest --seeds 80
 
 sim-postgres: SEEDS = 20
 sim-postgres: .venv/ready  ## SEEDS simulations from SEED on SQLite and PostgreSQL, compared row by row
@@ -142,6 +142,9 @@ cuts: .venv/ready  ## power cuts at CUTS moments, for each durability
 
 properties: .venv/ready  ## properties of the rules, with EXAMPLES generated histories each
 	@EXAMPLES=$(EXAMPLES) $(BIN)/pytest -q tests/rules/test_properties.py -n 2
+
+wheel: .venv/ready  ## build the wheel, install and run it with every Python that is installed
+	@PYTHONPATH=tests $(BIN)/python -m harness.acceptance.wheel
 
 mutate: .venv-mutate/ready  ## mutation score of times and rules, or of one: PART=rules
 	@.venv-mutate/bin/python tests/mutate.py $(PART)

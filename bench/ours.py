@@ -39,7 +39,8 @@ from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import NewSchedule
 from quarterjack.targets import KINDS
-from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.targets.context import Context
+from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
 from quarterjack.times.zones import zone_data_version
 
@@ -234,7 +235,7 @@ class Lateness:
         self._noted: list[tuple[int, float]] = []
 
     async def __call__(self) -> None:
-        now, slot = CLOCK.now(), current_call.get().slot
+        now, slot = CLOCK.now(), Context.current()._call.slot
         self._noted.append((slot, (now - slot) / SECOND))
 
     def within(self, begin: int, end: int) -> Delays:

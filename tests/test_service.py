@@ -21,8 +21,10 @@ from quarterjack.cli.database_option import Database
 from quarterjack.cli.runtime import Runtime
 from quarterjack.clock import SystemClock
 from quarterjack.errors import Conflict
+from quarterjack.rules.definition.capabilities import Capabilities
 from quarterjack.service import Service
 from quarterjack.store.reader import Reader
+from quarterjack.store.types import NodeInfo
 from quarterjack.targets import KINDS
 
 HOURLY = {"hourly": {"every": "1h", "first_run": "now", "command": ["true"]}}
@@ -122,8 +124,14 @@ def statuses(url: str) -> dict[str, str]:
     return found
 
 
+def kinds(node: NodeInfo) -> list[str]:
+    capabilities = Capabilities.from_text(node.capabilities)
+    assert capabilities is not None
+    return sorted(capabilities.names)
+
+
 def nodes(url: str) -> list[tuple[bool, bool, list[str]]]:
     reader = Reader(url, KINDS)
-    found = [(each.plans, each.works, sorted(each.kinds or ())) for each in reader.nodes()]
+    found = [(each.plans, each.works, kinds(each)) for each in reader.nodes()]
     reader.close()
     return found

@@ -13,7 +13,7 @@ DEFAULT_DATABASE = "sqlite:///quarterjack.db"
 class Settings(NamedTuple):
     """Unchecked; each is validated where it is used."""
 
-    name: str = "default"
+    name: str | None = None
     database: str | None = None
     durability: str = "full"
     timezone: str | None = None

@@ -287,5 +287,6 @@ async def recover(store: Store, limits: Limits, now: int) -> int:
         count += planned.added
         if planned.due_count < _BATCH:
             break
-    log.info("requeued %s runs after restart", count)
+    if count:
+        log.info("requeued %s runs after restart", count)
     return count

@@ -15,6 +15,7 @@
         │   ├── TransactionConflict deadlock or serialization failure
         │   └── ClockJumped         the clock jumped too far to be trusted
         └── StoreUnusable           permanently: a person has to act
+            └── NoSchema            the database has no tables of ours yet
 
 A message names the text, the field, the value, the reason and a remedy. Python, the API and the
 command line show the same object.
@@ -146,6 +147,10 @@ class ClockJumped(StoreUnavailable):
 
 class StoreUnusable(StoreError):
     """The store must not be used as it is; retrying does not help."""
+
+
+class NoSchema(StoreUnusable):
+    """Nothing was ever stored in this database."""
 
 
 def quote(value: object) -> str:

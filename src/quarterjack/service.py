@@ -8,9 +8,9 @@ ends the process. The console script does that (`cli.foreground`).
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -28,6 +28,8 @@ from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import NodeInfo
 from quarterjack.targets import KINDS, make_targets
+from quarterjack.targets.loops import run_on
+from quarterjack.targets.registry import Registry
 from quarterjack.telemetry.logs import log, log_fields
 
 _RETRY_SECONDS = 1.0
@@ -64,10 +66,12 @@ class Service:
         clock: SystemClock,
         declaration: Declaration,
         database: str,
-        serve: Serve,
+        serve: Serve | None = None,
+        registry: Registry | None = None,
         *,
         plans: bool = True,
         works: bool = True,
+        take_over: bool = False,
     ) -> None:
         self._clock = clock
         self._declaration = declaration
@@ -75,7 +79,8 @@ class Service:
         self._serve = serve
         self._worker = process_name()
         self._config = declaration.node_config(self._worker)._replace(plans=plans, works=works)
-        self._targets = make_targets({})
+        self._registry = registry or Registry()
+        self._take_over = take_over
         self._node: Node | None = None
         self._is_stopping = False
 
@@ -105,23 +110,34 @@ class Service:
 
     async def _run_node(self, store: Store, on_ready: Callable[[], None]) -> bool:
         """Until it is stopped; were all runs settled?"""
-        node = Node(store, self._targets, self._clock, self._config)
+        node = Node(store, make_targets(self._registry), self._clock, self._config)
         # Bind first: a start that cannot succeed changes nothing.
-        async with await self._serve(node.problems) as server:
+        async with AsyncExitStack() as stack:
+            address: str | None = None
+            if self._serve is not None:
+                server = await stack.enter_async_context(await self._serve(node.problems))
+                address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
             await self._retried(lambda: store.register(self._node_info(store.now())))
             if self._config.plans:
                 node.add(await self._apply_declaration(store))
             self._node = node
             if self._is_stopping:
                 node.stop()
-            address = "{}:{}".format(*server.sockets[0].getsockname()[:2])
             place = without_secrets(self._database)
             log.info("up %s", log_fields(database=place, worker=self._worker, at=address))
+            await self._call_hooks(self._registry.on_start)
             on_ready()
-            return not await node.run()
+            try:
+                return not await node.run()
+            finally:
+                await self._call_hooks(self._registry.on_stop)
+
+    async def _call_hooks(self, hooks: Sequence[Callable[[], object]]) -> None:
+        for hook in hooks if self._config.works else ():
+            if inspect.iscoroutine(answer := hook()):
+                await run_on(self._registry.loop, answer)
 
     def _node_info(self, now: int) -> NodeInfo:
-        capabilities = json.dumps({"kinds": sorted(self._targets)})
         host, pid = host_and_pid()
         return NodeInfo(
             name=self._worker,
@@ -131,18 +147,19 @@ class Service:
             works=self._config.works,
             program=__version__,
             zone_data=self._config.zone_data,
-            declaration=self._declaration.settings.name,
+            declaration=self._declaration.name,
             revision=self._declaration.revision,
             started_at=now,
             seen_at=now,
             process=process_identity(pid),
-            capabilities=capabilities,
+            capabilities=self._registry.capabilities.to_text(),
         )
 
     async def _apply_declaration(self, store: Store) -> Reconciler:
         """Makes the store equal to the declaration and continues what a crash interrupted."""
         declaration = self._declaration
-        applied = await self._retried(lambda: apply(store, declaration, store.now()))
+        applying = partial(apply, store, declaration, take_over=self._take_over)
+        applied = await self._retried(lambda: applying(store.now()))
         await self._retried(lambda: recover(store, declaration.limits, store.now()))
         is_older = applied is not None and applied.is_refused
         return Reconciler(store, declaration, is_older=is_older)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quarterjack.rules import Attempt, SlotsNotRun, Specification, Status, Unreadable
+from quarterjack.rules.definition.capabilities import Capabilities
 from quarterjack.store.reader import FoundRun, FoundSchedule
 from quarterjack.store.types import Audit, NodeInfo
 from quarterjack.targets import KINDS
@@ -124,6 +125,7 @@ def run_view(found: FoundRun) -> dict[str, Any]:
         "payload": found.payload,
         "result": run.result,
         "error": run.error,
+        "code": run.code,
         "caught_up": run.caught_up,
     }
 
@@ -137,6 +139,7 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "finished_at": _text(outcome.at),
         "ending": str(outcome.ending),
         "error": outcome.error,
+        "code": outcome.code,
         "result": outcome.result,
         "handed_back": outcome.handed_back,
     }
@@ -174,11 +177,12 @@ def _milliseconds(instant: int | None) -> int | None:
 
 
 def node_view(node: NodeInfo) -> dict[str, Any]:
-    fields = node._asdict()
+    fields, can = node._asdict(), Capabilities.from_text(node.capabilities)
     ahead, _, _ = fields.pop("ahead"), fields.pop("process"), fields.pop("capabilities")
     return {
         **fields,
-        "kinds": None if node.kinds is None else sorted(node.kinds),
+        "kinds": None if can is None else sorted(can.names),
+        "tasks": None if can is None else list(can.names.get("task") or ()),
         "started_at": to_text(node.started_at),
         "seen_at": to_text(node.seen_at),
         "ahead_seconds": _seconds(ahead),

@@ -70,7 +70,8 @@ from quarterjack.rules import Limits, create, read_specification
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.types import NewSchedule
-from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.targets.context import Context
+from quarterjack.targets.task import TaskTarget
 
 path, clock = Path(sys.argv[1]), SystemClock()
 SECOND = 1_000_000
@@ -79,7 +80,7 @@ def open_store():
     return SqliteStore(open_database(path, now=clock.now(), create=True), path, clock, KINDS)
 
 async def block():
-    if current_call.get().attempt == 1:
+    if Context.current().attempt == 1:
         time.sleep(6)  # blocks the event loop
 
 async def run_node(name, seconds, add):

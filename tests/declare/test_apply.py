@@ -197,7 +197,7 @@ class TestAnOlderRevision:
 
         assert (keys(client), found.is_refused) == (["b"], True)
         assert "not applied; retrying until no node runs a later revision" in logged.text
-        assert "q.yaml declaration=default node=n2" in logged.text
+        assert "q.yaml declaration=q node=n2" in logged.text
 
     def test_is_applied_if_no_node_with_a_later_one_is_left(
         self, client: StoreClient, declared: Declare

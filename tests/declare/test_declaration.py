@@ -117,7 +117,7 @@ def test_an_invalid_setting_is_refused_with_advice(tmp_path: Path, text: str, pr
 def test_a_setting_that_is_null_has_its_default():
     declaration = declared_values(name=None, workers=None, schedules=None)
 
-    assert (declaration.settings.name, declaration.settings.workers) == ("default", 16)
+    assert (declaration.name, declaration.settings.workers) == ("values", 16)
     assert declaration.specifications == {}
 
 

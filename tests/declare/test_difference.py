@@ -21,7 +21,7 @@ ONCE = {"at": "2026-11-16T07:00:00Z", "command": ["x"], "delete_after_run": True
 
 def stored(
     key: str,
-    owner: str = "default",
+    owner: str = "values",
     origin: str = "declaration",
     *,
     deleted_at: int | None = None,
@@ -62,7 +62,7 @@ def test_schedules_are_added_changed_and_removed():
     (new,) = found.added
     assert (new.specification, new.owner, new.origin) == (
         declaration.specifications["new"],
-        "default",
+        "values",
         "declaration",
     )
     assert found.changed == [(before[1].schedule, declaration.specifications["edited"])]

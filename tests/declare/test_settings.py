@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from harness.declare.declarations import ValuesSource
 from quarterjack.config import Settings
 from quarterjack.declare.settings import service_settings
 from quarterjack.errors import InvalidSpecification, Problems
@@ -14,7 +15,8 @@ from quarterjack.rules import ServiceSettings
 
 def read(**values: Any) -> ServiceSettings:
     problems = Problems(InvalidSpecification)
-    found = service_settings(Settings(**values), "/etc/q.yaml", problems)
+    source = ValuesSource({}, location="/etc/q.yaml")
+    found = service_settings(Settings(**values), source, problems)
     problems.raise_if_any()
     return found
 

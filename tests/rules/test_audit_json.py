@@ -65,6 +65,7 @@ def test_a_run():
         "cancel": None,
         "error": None,
         "result": None,
+        "code": None,
         "repeat": 0,
     }
 
@@ -84,16 +85,16 @@ def test_a_schedule_contains_its_specification():
     ("value", "form"),
     [
         (
-            Outcome(Ending.FAILED, at("09:00"), "boom", {"code": 7}),
-            {"ending": "failed", "at": NINE, "error": "boom", "result": {"code": 7}}
-            | {"retryable": True, "handed_back": False},
+            Outcome(Ending.FAILED, at("09:00"), "boom", {"n": 7}, code="full", retry_after=9),
+            {"ending": "failed", "at": NINE, "error": "boom", "result": {"n": 7}}
+            | {"retryable": True, "handed_back": False, "code": "full", "retry_after": 9},
         ),
         (
             Attempt("42-7", 1, "w1", at("09:00"), Outcome(Ending.LOST, at("09:00"))),
             {"run_id": "42-7", "number": 1, "worker": "w1", "started_at": NINE}
             | {
                 "outcome": {"ending": "lost", "at": NINE, "error": None, "result": None}
-                | {"retryable": True, "handed_back": False}
+                | {"retryable": True, "handed_back": False, "code": None, "retry_after": None}
             },
         ),
         (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.rules.in_memory_service import InMemoryService
-from harness.rules.values import at
+from harness.rules.values import at, minutes
 from quarterjack.errors import WrongState
 from quarterjack.rules import (
     Ended,
@@ -355,3 +355,169 @@ def test_an_orphan_is_skipped_and_its_claim_does_not_count_as_an_attempt():
     assert (orphan.worker, orphan.started_at, orphan.lease_until) == (None, None, None)
     with pytest.raises(WrongState, match="run 1-7 was already skipped"):
         skip_orphan(orphan, at("09:06"))
+
+
+@pytest.mark.mission("H11")
+def test_the_code_of_an_error_is_kept_on_the_attempt_and_the_run_and_cleared_by_a_success():
+    service, identity = with_running_run(max_retries=1, retry_delay="1m")
+
+    first = service.finish(f"{identity}-0", Ending.FAILED, error="no funds", code="declined")
+    assert first.attempt is not None
+    assert first.attempt.outcome.code == "declined"
+    assert (first.run.error, first.run.code) == ("no funds", "declined")
+
+    service.advance_to("09:01")
+    service.claim()
+    last = service.finish(f"{identity}-0", result={"paid": 3})
+    assert (last.run.result, last.run.error, last.run.code) == ({"paid": 3}, None, None)
+
+
+@pytest.mark.mission("H11")
+def test_a_failed_run_has_the_code_of_its_last_attempt():
+    service, identity = with_running_run(max_retries=1, retry_delay="1m")
+
+    fail_attempt(service, identity, code="declined")
+    last = service.finish(f"{identity}-0", Ending.FAILED, error="closed", code="closed_account")
+
+    assert (last.run.state, last.run.reason) == (State.FAILED, Reason.EXHAUSTED)
+    assert (last.run.error, last.run.code) == ("closed", "closed_account")
+
+
+def test_an_attempt_that_times_out_after_an_error_with_a_code_has_none():
+    service, identity = with_running_run(max_retries=1, retry_delay="1m")
+
+    fail_attempt(service, identity, code="declined")
+    last = service.finish(f"{identity}-0", Ending.TIMED_OUT, error="timed out after 5 s")
+
+    assert (last.run.error, last.run.code) == ("timed out after 5 s", None)
+
+
+def test_an_error_that_is_not_retryable_ends_the_run_with_its_code():
+    service, identity = with_running_run(max_retries="endless")
+
+    last = service.finish(
+        f"{identity}-0", Ending.FAILED, code="gone", retryable=False, retry_after=minutes(1)
+    )
+
+    assert service.states(identity) == ["failed: not_retryable"]
+    assert last.run.code == "gone"
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "ready_at"), [(None, "09:05"), (0, "09:00"), (minutes(90), "10:30")]
+)
+def test_retry_after_replaces_the_delay_of_the_retry_policy(retry_after: int | None, ready_at: str):
+    service, identity = with_running_run(max_retries=3, retry_delay="5m")
+
+    settlement = service.finish(f"{identity}-0", Ending.FAILED, retry_after=retry_after)
+
+    assert settlement.run.ready_at == at(ready_at)
+
+
+def test_retry_after_holds_for_one_delay_and_uses_up_a_retry():
+    service, identity = with_running_run(
+        max_retries=2, retry_delay="1m", retry_backoff="exponential"
+    )
+
+    fail_attempt(service, identity, retry_after=minutes(30))
+    assert (service.now, service.open_runs(identity)[0].failures) == (at("09:30"), 1)
+    fail_attempt(service, identity)
+    assert service.now == at("09:32")  # the second delay of the policy
+    fail_attempt(service, identity, retry_after=minutes(1))
+
+    assert service.states(identity) == ["failed: exhausted"]
+
+
+@pytest.mark.mission("H11")
+def test_a_task_that_skips_ends_the_run_as_neither_success_nor_error():
+    service, identity = with_running_run(max_retries=3, retry_delay="1m")
+    fail_attempt(service, identity)
+    before = service.schedules[identity]
+
+    settlement = service.finish(f"{identity}-0", Ending.SKIPPED, error="no new orders")
+
+    run, after = settlement.run, service.schedules[identity]
+    assert service.states(identity) == ["skipped: by_task"]
+    assert (run.error, run.code, run.failures, run.finished_at) == (
+        ("no new orders", None, 1, at("09:01"))
+    )
+    assert settlement.attempt is None
+    assert (before.error_count, before.current_retry, after.current_retry) == (1, 1, 0)
+    assert after._replace(current_retry=1) == before
+
+
+def test_a_task_that_skips_uses_up_no_repeat():
+    service, identity = with_running_run(total_repeats=1)
+    service.finish(f"{identity}-0", Ending.SKIPPED)
+    service.plan_at("10:00")
+    service.claim()
+    service.finish(f"{identity}-1")
+    service.plan_due()
+
+    assert service.states(identity) == ["skipped: by_task", "succeeded"]
+    assert service.schedules[identity].status_reason is Reason.REPEATS
+
+
+def test_a_task_that_skips_keeps_the_count_of_consecutive_errors():
+    service, identity = with_running_run(max_consecutive_errors=2)
+    for hour, ending in (("10:00", Ending.FAILED), ("11:00", Ending.SKIPPED)):
+        service.finish(service.open_runs(identity)[0].id, ending)
+        service.plan_at(hour)
+        service.claim()
+    assert service.schedules[identity].consecutive_errors == 1
+
+    service.finish(service.open_runs(identity)[0].id, Ending.FAILED)
+
+    schedule = service.schedules[identity]
+    assert (schedule.status, schedule.status_reason) == (Status.PAUSED, Reason.CONSECUTIVE_ERRORS)
+
+
+@pytest.mark.parametrize("on_exhausted", ["pause", "dead"])
+def test_a_one_shot_whose_task_skips_is_done(on_exhausted: str):
+    service = InMemoryService()
+    identity = service.add(at="2026-11-16T09:00:00Z", max_retries=3, on_exhausted=on_exhausted)
+    service.plan_at("09:00")
+    service.claim()
+
+    service.finish(f"{identity}-0", Ending.SKIPPED)
+    service.plan_due()
+
+    assert service.schedules[identity].status is Status.DONE
+
+
+def test_a_task_that_skips_moves_the_anchor_of_completion_on():
+    service, identity = with_running_run(anchor="completion")
+    service.advance_to("09:10")
+
+    service.finish(f"{identity}-0", Ending.SKIPPED)
+
+    assert service.schedules[identity].next_slot == at("10:10")
+
+
+def test_a_task_that_skips_releases_the_next_held_run():
+    service, identity = with_running_run(if_running="queue")
+    service.plan_at("10:00")
+    assert service.states(identity) == ["running", "held"]
+
+    service.finish(f"{identity}-0", Ending.SKIPPED)
+    service.plan_due()
+
+    assert service.states(identity) == ["skipped: by_task", "queued"]
+
+
+def test_a_cancelled_run_whose_task_skips_is_cancelled():
+    service, identity = with_running_run()
+    service.cancel(f"{identity}-0")
+
+    service.finish(f"{identity}-0", Ending.SKIPPED, error="no new orders")
+
+    assert service.states(identity) == ["cancelled: requested"]
+
+
+def test_a_task_that_skips_while_its_schedule_is_paused_is_skipped_by_itself():
+    service, identity = with_running_run()
+    service.pause(identity)
+
+    service.finish(f"{identity}-0", Ending.SKIPPED)
+
+    assert service.states(identity) == ["skipped: by_task"]

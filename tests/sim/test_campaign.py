@@ -41,6 +41,6 @@ def bugs_of_today() -> list[str]:
 
 @pytest.mark.parametrize("bug", bugs_of_today())
 def test_a_planted_bug_is_found(bug: str):
-    result = find_bug(bug, range(1, 51))
+    result = find_bug(bug, range(1, 81))
 
     assert result is not None, f"50 seeds did not find: {bug}"

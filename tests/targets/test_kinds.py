@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 import quarterjack.targets
 from quarterjack.rules.definition.target import TargetKind
 from quarterjack.targets import KINDS, make_targets
+from quarterjack.targets.registry import Registry
 
 ALL = list(KINDS._by_kind.values())
 
@@ -72,4 +73,4 @@ def test_only_plugins_share_a_scope_and_only_their_command_poll_is_a_poll():
 
 
 def test_a_process_runs_only_listed_kinds():
-    assert make_targets({}).keys() == {"task", "command"} <= {each.kind for each in ALL}
+    assert make_targets(Registry()).keys() == {"task", "command"} <= {each.kind for each in ALL}

@@ -16,6 +16,7 @@ COMMANDS = {
     "up": "up:up_command",
     "scheduler": "up:scheduler_command",
     "worker": "up:worker_command",
+    "check": "up:check_command",
     "list": "listing:list_command",
     "show": "listing:show_command",
     "add": "definitions:add_command",

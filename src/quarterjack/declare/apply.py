@@ -12,8 +12,10 @@ from quarterjack.control import create_one
 from quarterjack.declare.declaration import Declaration
 from quarterjack.declare.difference import difference, field_changes
 from quarterjack.declare.revisions import Revisions
+from quarterjack.errors import Conflict
+from quarterjack.rules.definition.capabilities import Capabilities
 from quarterjack.store.store import Store
-from quarterjack.store.transactions.declare import revisions_of
+from quarterjack.store.transactions.declare import place_of, revisions_of
 from quarterjack.store.transactions.metadata import SERVICE_SETTINGS
 from quarterjack.store.types import (
     Caller,
@@ -32,11 +34,16 @@ _MAY_HOLD_SECRETS = KINDS.fields | {"payload"}
 
 
 async def apply(
-    store: Store, declaration: Declaration, now: int, *, only_missing: bool = False
+    store: Store,
+    declaration: Declaration,
+    now: int,
+    *,
+    only_missing: bool = False,
+    take_over: bool = False,
 ) -> Difference:
-    """Make the store equal to the declaration, or only add what is missing. An older revision is
-    refused while a node with a later one is alive."""
-    owner, revision = declaration.settings.name, declaration.revision
+    """Make the store equal to the declaration, or only add what is missing. Refused: an older
+    revision while a node with a later one is alive, and a default name of another place."""
+    owner, revision, place = declaration.name, declaration.revision, declaration.place
     later: NodeInfo | None = None
 
     def compare(stored: Sequence[StoredSchedule], declared: Declared) -> Difference:
@@ -44,33 +51,65 @@ async def apply(
         revisions = Revisions.from_text(declared.revisions)
         if only_missing and not revisions.is_last(revision):
             return _NOTHING
+        if place is not None and declared.place not in (None, place) and not take_over:
+            raise _of_another_place(declaration, str(declared.place))
         live = [node for node in declared.nodes if store.is_alive(node)]
         later = next((each for each in live if revisions.is_before(revision, each.revision)), None)
         if later is not None:
             return _NOTHING._replace(is_refused=True)
-        workers = [node.kinds for node in live if node.works]
-        wanted = difference(declaration, now, stored, workers, only_missing=only_missing)
+        able = _able(live, revision)
+        wanted = difference(declaration, now, stored, able, only_missing=only_missing)
         if only_missing:
             return wanted
-        service, known = declaration.service.to_text(), revisions.with_last(revision).to_text()
-        return wanted._replace(metadata={SERVICE_SETTINGS: service, revisions_of(owner): known})
+        return wanted._replace(metadata=_metadata(declaration, revisions))
 
-    decisions = DeclarationRules(
+    caller, keys = Caller(owner, ORIGIN, "declare"), list(declaration.specifications)
+    applied = await store.declare_schedules(
+        owner, keys, compare, _decisions(declaration, now), now, caller,
+        has_default_name=place is not None,
+    )  # fmt: skip
+    if later is not None:
+        facts = log_fields(file=declaration.source.name, declaration=owner, node=later.name)
+        log.warning("not applied; retrying until no node runs a later revision %s", facts)
+    _log_changes(applied, owner)
+    return applied
+
+
+def _metadata(declaration: Declaration, revisions: Revisions) -> dict[str, str]:
+    """What is stored with the schedules."""
+    known = revisions.with_last(declaration.revision).to_text()
+    service, place = declaration.service.to_text(), declaration.place
+    stored = {SERVICE_SETTINGS: service, revisions_of(declaration.name): known}
+    return stored if place is None else stored | {place_of(declaration.name): place}
+
+
+def _decisions(declaration: Declaration, now: int) -> DeclarationRules:
+    return DeclarationRules(
         create=partial(create_one, declaration.service, now),
         edit=rules.edit,
         delete=partial(rules.delete, though_running=True),
     )
-    caller = Caller(owner, ORIGIN, "declare")
-    keys = list(declaration.specifications)
-    applied = await store.declare_schedules(owner, keys, compare, decisions, now, caller)
-    if later is not None:
-        facts = log_fields(file=declaration.source.name, declaration=owner, node=later.name)
-        log.warning("not applied; retrying until no node runs a later revision %s", facts)
-    _log_changes(applied)
-    return applied
 
 
-def _log_changes(applied: Difference) -> None:
+def _able(live: Sequence[NodeInfo], revision: str) -> list[Capabilities | None]:
+    """What live workers can run. A node with this declaration has its tasks, though it may only
+    plan: its workers are about to be started."""
+    able = [node for node in live if node.works or node.revision == revision]
+    return [Capabilities.from_text(node.capabilities) for node in able]
+
+
+def _of_another_place(declaration: Declaration, place: str) -> Conflict:
+    remedy = 'write a "name" in one of them; if it was moved, start it once with --take-over'
+    what = (
+        f'{declaration.source.name}: the declaration "{declaration.name}" was applied from {place}'
+    )
+    return Conflict(f"{what}; {remedy}")
+
+
+def _log_changes(applied: Difference, owner: str) -> None:
+    if applied.adopted:
+        facts = log_fields(declaration=owner, schedules=applied.adopted)
+        log.info('schedules of the older default name "default" taken over %s', facts)
     for new in applied.added:
         log.info("schedule added %s", log_fields(schedule=new.key))
     for schedule, wanted in applied.changed:

@@ -23,12 +23,20 @@ from quarterjack.times.instants import SECOND
 
 class Declaration(NamedTuple):
     source: Source
+    name: str
+    """Whose schedules these are."""
     settings: Settings
     service: ServiceSettings
     specifications: Mapping[str, Specification]
     """By the keys of the schedules."""
     revision: str
     """The same for every node that was started with the same declaration, wherever it lies."""
+
+    @property
+    def place(self) -> str | None:
+        """Where it lies, if it has no written name: then two with the same default name in two
+        places are two declarations."""
+        return self.source.location if self.settings.name is None else None
 
     @property
     def limits(self) -> Limits:
@@ -46,7 +54,7 @@ def read_declaration(source: Source) -> Declaration:
     """The declaration of this source, or all of its problems."""
     problems = Problems(InvalidSpecification)
     settings = read_settings(source, problems)
-    service = service_settings(settings, source.location, problems)
+    service = service_settings(settings, source, problems)
     schedules = source.values.get("schedules") or {}
     if not isinstance(schedules, dict):
         with problems:
@@ -55,7 +63,7 @@ def read_declaration(source: Source) -> Declaration:
     problems.raise_if_any(source.name)
     specifications = _specifications(schedules, service, source)
     revision = _revision(service, schedules)
-    return Declaration(source, settings, service, specifications, revision)
+    return Declaration(source, service.name, settings, service, specifications, revision)
 
 
 def _specifications(

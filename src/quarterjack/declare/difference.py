@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from quarterjack.control import DECLARATION as ORIGIN
 from quarterjack.declare.declaration import Declaration
 from quarterjack.errors import Conflict, Invalid, InvalidSpecification, Problems
 from quarterjack.rules import Schedule, Specification, Status, Unreadable
-from quarterjack.rules.definition.capabilities import check_runnable
+from quarterjack.rules.definition.capabilities import Capabilities, check_runnable
 from quarterjack.rules.definition.combinations import check_window
 from quarterjack.store.types import Difference, NewSchedule, StoredSchedule
 
@@ -18,13 +18,13 @@ def difference(
     declaration: Declaration,
     now: int,
     stored: Sequence[StoredSchedule],
-    workers: Sequence[Collection[str] | None] = (),
+    workers: Sequence[Capabilities | None] = (),
     *,
     only_missing: bool = False,
 ) -> Difference:
     """The difference to these stored schedules; with `only_missing` only what has to be added.
-    `workers` are the kinds of targets that each live worker can run."""
-    owner = declaration.settings.name
+    `workers` says what each live worker can run."""
+    owner = declaration.name
     live = {each.schedule.key: each for each in stored if each.deleted_at is None}
     deleted = {each.schedule.key: each for each in stored if each.deleted_at is not None}
     _refuse_keys_of_others(declaration, live)
@@ -49,7 +49,7 @@ def difference(
 
 def _refuse_keys_of_others(declaration: Declaration, live: Mapping[str, StoredSchedule]) -> None:
     for key, each in live.items():
-        if key in declaration.specifications and not _belongs_to(declaration.settings.name, each):
+        if key in declaration.specifications and not _belongs_to(declaration.name, each):
             whose = f'the declaration "{each.owner}"' if each.origin == ORIGIN else "people"
             remedy = "use another name, or delete that schedule first"
             place = declaration.source.place("schedules", key)
@@ -59,7 +59,7 @@ def _refuse_keys_of_others(declaration: Declaration, live: Mapping[str, StoredSc
 def _check_new(
     declaration: Declaration,
     specifications: Mapping[str, Specification],
-    workers: Sequence[Collection[str] | None],
+    workers: Sequence[Capabilities | None],
     now: int,
 ) -> None:
     problems = Problems(InvalidSpecification)

@@ -23,7 +23,7 @@ class Reconciler:
     async def step(self, now: int) -> int:
         if self._is_older:
             self._is_older = (await apply(self._store, self._declaration, now)).is_refused
-        owner = self._declaration.settings.name
+        owner = self._declaration.name
         count = await self._store.count_owned(owner)
         if count != self._expected:
             # Add what is missing, and no more: another node may run a later revision.

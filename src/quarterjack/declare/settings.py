@@ -34,9 +34,8 @@ def read_settings(source: Source, problems: Problems) -> Settings:
     return Settings(**{name: values[name] for name in values if name in Settings._fields})
 
 
-def service_settings(settings: Settings, location: str, problems: Problems) -> ServiceSettings:
-    """What all schedules of the service share, with what its preset says of a whole service.
-    `location` is where errors say to change them."""
+def service_settings(settings: Settings, source: Source, problems: Problems) -> ServiceSettings:
+    """What all schedules of the service share, with the settings of its preset."""
     for check in (_check_texts, _check_types, _check_node):
         with problems:
             check(settings)
@@ -53,8 +52,8 @@ def service_settings(settings: Settings, location: str, problems: Problems) -> S
         defaults.setdefault("timezone", settings.timezone)
     declared_only = settings.declared_only
     return ServiceSettings(
-        name=settings.name,
-        file=location,
+        name=settings.name or source.default_name,
+        file=source.location,
         preset=settings.preset,
         defaults=defaults,
         limits=limits,
@@ -67,7 +66,8 @@ def service_settings(settings: Settings, location: str, problems: Problems) -> S
 
 
 def _check_texts(settings: Settings) -> None:
-    check_label(settings.name, "name")
+    if settings.name is not None:
+        check_label(settings.name, "name")
     if settings.database is not None:
         check_text(settings.database, "database")
     if settings.timezone is not None:

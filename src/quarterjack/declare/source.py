@@ -15,6 +15,11 @@ class Source(Protocol):
         ...
 
     @property
+    def default_name(self) -> str:
+        """The name of the declaration if none is written: the file's stem, or an import path."""
+        ...
+
+    @property
     def location(self) -> str:
         """The same, for readers on another day and in another folder."""
         ...

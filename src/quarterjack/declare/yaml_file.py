@@ -30,6 +30,10 @@ class Document(NamedTuple):
         return str(self.path)
 
     @property
+    def default_name(self) -> str:
+        return self.path.stem
+
+    @property
     def location(self) -> str:
         return str(self.path.absolute())
 

@@ -4,6 +4,7 @@ timeout, by cancellation, or because the worker stops."""
 from __future__ import annotations
 
 import asyncio
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 
@@ -38,7 +39,7 @@ class Cause(TextEnum):
 class RunningAttempt:
     __slots__ = (
         "abandon_timer", "cause", "claim", "has_ended", "has_started", "key", "leased_at",
-        "outcome", "output", "run", "task",
+        "outcome", "output", "progress", "run", "task", "timeout",
     )  # fmt: skip
 
     def __init__(self, claim: Claim) -> None:
@@ -54,6 +55,9 @@ class RunningAttempt:
         self.abandon_timer: asyncio.TimerHandle | None = None
         self.has_started = False
         self.has_ended = False
+        self.timeout = claim.specification.timeout
+        """The last one that was set."""
+        self.progress: tuple[float, str] | None = None
 
 
 class Executor:
@@ -74,6 +78,7 @@ class Executor:
         self._on_end = on_end
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self._deadlines: dict[RunningAttempt, int] = {}
         """By the monotonic clock."""
         self._timer: asyncio.TimerHandle | None = None
@@ -114,8 +119,7 @@ class Executor:
             attempt.output.write(_safe_text(traceback.format_exc).encode())
             attempt.outcome = Outcome(Ending.FAILED, self._now(), _error_text(error))
         else:
-            now, ending = self._now(), Ending.SUCCEEDED if answer.error is None else Ending.FAILED
-            attempt.outcome = Outcome(ending, now, answer.error, answer.result, answer.retryable)
+            attempt.outcome = _outcome(answer, self._now())
         self._end(attempt)
 
     async def _call_target(self, attempt: RunningAttempt) -> Answer:
@@ -124,18 +128,21 @@ class Executor:
         target = self._targets.get(kind)
         if target is None:
             return Answer(f"this worker has no target of kind {kind}")
-        if specification.timeout is not None:
-            self._set_deadline(attempt, specification.timeout)
+        if attempt.timeout is not None:
+            self._set_deadline(attempt, attempt.timeout)
         failpoint("launch.before")
         call = Call(
             attempt.key[0], run.schedule_id, key, specification.name, run.slot, run.attempt,
             run.repeat, specification.payload, last_success_at, owner, fields,
-            self._writer(attempt.output),
+            self._writer(attempt.output), _Control(self, attempt),
         )  # fmt: skip
         return await target.act(call)
 
     def _writer(self, output: Output) -> Callable[[bytes], None]:
         def write(data: bytes) -> None:
+            if not self.is_own_thread():
+                self._loop.call_soon_threadsafe(write, data)
+                return
             before = output.waiting_bytes
             output.write(data)
             after = output.waiting_bytes
@@ -144,10 +151,25 @@ class Executor:
 
         return write
 
+    def is_own_thread(self) -> bool:
+        """Whether the caller is on the event loop, and may change attempts at once."""
+        return threading.get_ident() == self._thread
+
+    def deadline(self, attempt: RunningAttempt) -> int | None:
+        """When it times out, by the clock that all nodes share."""
+        deadline = self._deadlines.get(attempt)
+        return None if deadline is None else self._now() + deadline - self._clock.monotonic()
+
+    def extend(self, attempt: RunningAttempt, timeout: int) -> None:
+        """It may run for so long from now; ignored once it has ended or is being cancelled."""
+        if not attempt.has_ended and attempt.cause is None:
+            attempt.timeout = timeout
+            self._set_deadline(attempt, timeout)
+
     def _cancelled(self, attempt: RunningAttempt) -> Outcome:
         now, cause = self._now(), attempt.cause
         if cause is Cause.TIMEOUT:
-            seconds = (attempt.claim.specification.timeout or 0) / SECOND
+            seconds = (attempt.timeout or 0) / SECOND
             return Outcome(Ending.TIMED_OUT, now, f"timed out after {seconds:g} s")
         if cause is Cause.CANCEL:
             return Outcome(Ending.CANCELLED, now)
@@ -194,6 +216,40 @@ class Executor:
             attempt.abandon_timer.cancel()
 
 
+class _Control:
+    """The executor as a target sees it. Targets may call it from other threads."""
+
+    def __init__(self, executor: Executor, attempt: RunningAttempt) -> None:
+        self._executor = executor
+        self._attempt = attempt
+        self._loop = asyncio.get_running_loop()
+
+    def deadline(self) -> int | None:
+        return self._executor.deadline(self._attempt)
+
+    def is_cancelled(self) -> bool:
+        return self._attempt.cause is not None
+
+    def extend(self, timeout: int) -> None:
+        if self._executor.is_own_thread():
+            self._executor.extend(self._attempt, timeout)
+        else:
+            self._loop.call_soon_threadsafe(self._executor.extend, self._attempt, timeout)
+
+    def report(self, fraction: float, text: str) -> None:
+        self._attempt.progress = fraction, text
+
+
+def _outcome(answer: Answer, now: int) -> Outcome:
+    error, result, retryable, code, retry_after, skipped = answer
+    if skipped is not None:
+        return Outcome(Ending.SKIPPED, now, skipped)
+    if error is None:
+        return Outcome(Ending.SUCCEEDED, now, result=result)
+    text = _safe_text(lambda: error)[:_ERROR_MAX]
+    return Outcome(Ending.FAILED, now, text, result, retryable, code=code, retry_after=retry_after)
+
+
 def _error_text(error: BaseException) -> str:
     return _safe_text(lambda: f"{type(error).__name__}: {error}")[:_ERROR_MAX]
 
@@ -201,6 +257,6 @@ def _error_text(error: BaseException) -> str:
 def _safe_text(text: Callable[[], str]) -> str:
     """Text that every database accepts."""
     try:
-        return text().encode(errors="replace").decode()
+        return text().encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     except Exception:  # formatting the error failed, too
         return "(the error message cannot be formatted)"

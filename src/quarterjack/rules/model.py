@@ -137,6 +137,8 @@ class Run(NamedTuple):
     result: Any = None
     repeat: int = 0
     """The schedule's `current_repeat` when the run was planned."""
+    code: str | None = None
+    """That of the last attempt, if it failed with one."""
 
     @property
     def id(self) -> str:
@@ -156,6 +158,8 @@ class Ending(TextEnum):
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
     LOST = "lost"
+    SKIPPED = "skipped"
+    """The task had nothing to do."""
 
 
 class Outcome(NamedTuple):
@@ -168,6 +172,10 @@ class Outcome(NamedTuple):
     result: Any = None
     retryable: bool = True
     handed_back: bool = False
+    code: str | None = None
+    """What programs can compare, if the target named its error."""
+    retry_after: int | None = None
+    """Until the next attempt, instead of the delay of the retry policy."""
 
 
 class Attempt(NamedTuple):

@@ -49,6 +49,7 @@ class Reason(TextEnum):
     EXHAUSTED = "exhausted", "the retries are used up"
     NOT_RETRYABLE = "not_retryable", "the target reported an error that is not retryable"
     WORKER_LOST = "worker_lost", "the worker was lost"
+    BY_TASK = "by_task", "the task had nothing to do"
 
     # Schedules that are paused or done.
     DECLARED_DISABLED = "declared_disabled", "declared with enabled: false"

@@ -104,14 +104,13 @@ class NextStep(NamedTuple):
     ready_at: int | None = None
 
 
-_SUCCEEDS = NextStep(RunEvent.SUCCEED)
 _CLOSING = {
     Ending.FAILED: RunEvent.FAIL,
     Ending.TIMED_OUT: RunEvent.TIME_OUT,
     Ending.CANCELLED: RunEvent.CANCEL,
     Ending.LOST: RunEvent.LOSE,
+    Ending.SKIPPED: RunEvent.SKIP,
 }
-
 
 _DEFAULT_ERRORS = {
     Ending.FAILED: "the attempt failed without an error message",
@@ -159,8 +158,10 @@ def _next_step(run: Run, specification: Specification, outcome: Outcome) -> Next
     """What follows according to the run's own policies."""
     ending = outcome.ending
     if ending is Ending.SUCCEEDED:
-        return _SUCCEEDS
+        return NextStep(RunEvent.SUCCEED)
     event = _CLOSING[ending]
+    if ending is Ending.SKIPPED:
+        return NextStep(event, Reason.BY_TASK)
     if ending is Ending.CANCELLED:
         return NextStep(event, run.cancel or Reason.REQUESTED)
     if ending is Ending.LOST:
@@ -173,7 +174,8 @@ def _next_step(run: Run, specification: Specification, outcome: Outcome) -> Next
         return NextStep(event, Reason.NOT_RETRYABLE)
     if not retry.allows(failures):
         return NextStep(event, Reason.EXHAUSTED if retry.retries_max else None)
-    return NextStep(RunEvent.TRY_AGAIN, None, outcome.at + retry.delay_after(failures))
+    delay = retry.delay_after(failures) if outcome.retry_after is None else outcome.retry_after
+    return NextStep(RunEvent.TRY_AGAIN, None, outcome.at + delay)
 
 
 def _counts_as_error(schedule: Schedule, run: Run) -> bool:
@@ -185,9 +187,9 @@ def _counts_as_error(schedule: Schedule, run: Run) -> bool:
 
 
 def _with_counters(schedule: Schedule, run: Run, outcome: Outcome, *, continues: bool) -> Schedule:
-    """The schedule with updated counters. A loss counts only when the run ends as lost."""
-    by_slot = run.kind is Kind.SLOT
-    ending = outcome.ending
+    """The schedule with updated counters. A loss counts only when the run ends as lost; a run that
+    its task skipped is neither a success nor an error."""
+    by_slot, ending = run.kind is Kind.SLOT, outcome.ending
     if ending is Ending.SUCCEEDED:
         return schedule._replace(
             run_count=schedule.run_count + 1,
@@ -198,7 +200,8 @@ def _with_counters(schedule: Schedule, run: Run, outcome: Outcome, *, continues:
             last_success_at=outcome.at,
             last_success_run_id=run.id,
         )
-    if ending is Ending.CANCELLED or (ending is Ending.LOST and (continues or outcome.handed_back)):
+    is_neutral = ending is Ending.CANCELLED or ending is Ending.SKIPPED
+    if is_neutral or (ending is Ending.LOST and (continues or outcome.handed_back)):
         return schedule
     return schedule._replace(
         error_count=schedule.error_count + 1,
@@ -227,6 +230,7 @@ def _requeue(
         worker=None,
         lease_until=None,
         error=outcome.error,
+        code=outcome.code,
     )
     if gate is not None and is_held:
         schedule = wake_by(schedule, blocked_until(gate, run, now) or now)
@@ -236,7 +240,9 @@ def _requeue(
 def _closed(run: Run, outcome: Outcome, next_step: NextStep) -> Run:
     state = moved_run(run, next_step.event)
     if state is State.SUCCEEDED:  # the common case, with fewer fields to change
-        return run._replace(state=state, finished_at=outcome.at, error=None, result=outcome.result)
+        return run._replace(
+            state=state, finished_at=outcome.at, error=None, result=outcome.result, code=None
+        )
     failed = state is State.FAILED or state is State.TIMED_OUT
     return run._replace(
         state=state,
@@ -246,6 +252,7 @@ def _closed(run: Run, outcome: Outcome, next_step: NextStep) -> Run:
         finished_at=outcome.at,
         error=outcome.error,
         result=outcome.result,
+        code=outcome.code,
     )
 
 

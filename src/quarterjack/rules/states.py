@@ -95,7 +95,7 @@ RUN_MOVES = {
     (State.RUNNING, RunEvent.LOSE): State.LOST,
     (State.RUNNING, RunEvent.TRY_AGAIN): State.QUEUED,
     (State.RUNNING, RunEvent.HOLD): State.HELD,
-    (State.RUNNING, RunEvent.SKIP): State.SKIPPED,  # only by `skip_orphan`: it has not started
+    (State.RUNNING, RunEvent.SKIP): State.SKIPPED,
 }
 
 _REMEDIES = {

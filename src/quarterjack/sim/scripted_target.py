@@ -1,6 +1,6 @@
 """A target that follows a script: the work succeeds, fails, is slow, hangs, ignores cancellation,
-returns invalid results or kills its worker. The script depends only on the seed, the run and the
-attempt."""
+skips, asks for a later retry, returns invalid results or kills its worker. The script depends only
+on the seed, the run and the attempt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from quarterjack.rules.text_enum import TextEnum
 from quarterjack.targets.call import Answer, Call
-from quarterjack.times.instants import MILLISECOND, MINUTE, SECOND
+from quarterjack.times.instants import HOUR, MILLISECOND, MINUTE, SECOND
 
 
 class End(TextEnum):
@@ -22,6 +22,8 @@ class End(TextEnum):
     FAILS = "fails"
     RAISES = "raises"
     FAILS_FOR_GOOD = "fails, not retryable"
+    FAILS_WITH_CODE = "fails with a code, and perhaps says when to retry"
+    SKIPS = "has nothing to do"
     HANGS = "hangs"
     IGNORES_CANCELLATION = "ignores cancellation"
     """It continues for a while when it is cancelled, and then succeeds."""
@@ -34,15 +36,20 @@ class Script(NamedTuple):
     duration: int
     end: End
     output: bytes = b""
+    retry_after: int | None = None
+    """What an error with a code asks for."""
 
 
 RELIABILITY: Mapping[str, Mapping[End, int]] = {
-    "reliable": {End.SUCCEEDS: 195, End.FAILS: 4, End.HANGS: 1},
-    "flaky": {End.SUCCEEDS: 55, End.FAILS: 30, End.RAISES: 10, End.FAILS_FOR_GOOD: 3, End.HANGS: 1},
+    "reliable": {End.SUCCEEDS: 191, End.FAILS: 4, End.HANGS: 1, End.SKIPS: 4},
+    "flaky": {
+        End.SUCCEEDS: 55, End.FAILS: 20, End.RAISES: 10, End.FAILS_FOR_GOOD: 3, End.HANGS: 1,
+        End.FAILS_WITH_CODE: 10, End.SKIPS: 6,
+    },
     "broken": {End.FAILS: 80, End.RAISES: 10, End.SUCCEEDS: 10},
     "misbehaving": {
         End.SUCCEEDS: 60, End.IGNORES_CANCELLATION: 10, End.RETURNS_INVALID: 8,
-        End.KILLS_WORKER: 4, End.HANGS: 4, End.FAILS: 10,
+        End.KILLS_WORKER: 4, End.HANGS: 4, End.FAILS: 7, End.FAILS_WITH_CODE: 3, End.SKIPS: 3,
     },
 }  # fmt: skip
 """The weights of the ends for the work of one schedule."""
@@ -58,6 +65,7 @@ _SLOW, _SLOW_PROBABILITY = ("slow", "very slow"), 0.15
 """Slow work is quick in most attempts."""
 _HANG = 6 * MINUTE
 """Longer than most timeouts; work without a timeout must end some time too."""
+_RETRIES_AFTER = (None, 0, 90 * SECOND, 2 * HOUR)
 _CANCELLATION_IGNORED_FOR = 40 * SECOND
 _STOPS_WITHIN = 4 * SECOND
 
@@ -77,7 +85,8 @@ def script_of(seed: int, lease: int, call: Call) -> Script:
     if end is End.HANGS:
         duration = _HANG
     repeats = random.choice([0, 0, 1, 20_000]) if reliability == "misbehaving" else 0
-    return Script(duration, end, b"it works\n" * repeats)
+    retry_after = random.choice(_RETRIES_AFTER) if end is End.FAILS_WITH_CODE else None
+    return Script(duration, end, b"it works\n" * repeats, retry_after)
 
 
 @lru_cache(maxsize=1000)
@@ -117,12 +126,23 @@ class ScriptedTarget(NamedTuple):
         if script.end in (End.SUCCEEDS, End.IGNORES_CANCELLATION):
             self.record("succeeded", call)
             return Answer(result={"took": script.duration})
+        if script.end is End.SKIPS:
+            self.record("skipped", call)
+            return Answer(skipped="nothing to do")
+        if script.end is End.FAILS_WITH_CODE:
+            return self._failure_with_code(script.retry_after, call)
         self.record("failed", call)
         if script.end is End.RAISES:
             raise RuntimeError("simulated error")
         if script.end is End.RETURNS_INVALID:
             return Answer(result={"nonsense": object()})
         return Answer("simulated failure", retryable=script.end is not End.FAILS_FOR_GOOD)
+
+    def _failure_with_code(self, retry_after: int | None, call: Call) -> Answer:
+        """The code says what the error asks for, so that the two can be compared."""
+        code = "busy" if retry_after is None else f"busy_for_{retry_after}"
+        self.record(f"failed: {code}", call)
+        return Answer("simulated failure", code=code, retry_after=retry_after)
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -142,13 +142,13 @@ def run_of(row: Row) -> Run:
 def run_row(run: Run) -> Row:
     """The columns that may change while a run is open, and its identity."""
     state = run.ready_at, run.scope, run.state, run.reason
-    return (*state, *run[15:24], json_text(run.result), run.schedule_id, run.number)
+    return (*state, *run[15:24], json_text(run.result), run.code, run.schedule_id, run.number)
 
 
 def closed_run_row(run: Run) -> Row:
     """The columns that the end of the last attempt changes, and the identity."""
     state = run.state, run.reason, run.failures, run.losses, run.finished_at, run.error
-    return (*state, json_text(run.result), run.schedule_id, run.number)
+    return (*state, json_text(run.result), run.code, run.schedule_id, run.number)
 
 
 def reason_of(word: str | None) -> Reason | None:
@@ -163,13 +163,15 @@ def run_identity(run_id: str) -> tuple[int, int]:
 def attempt_row(attempt: Attempt) -> Row:
     outcome = attempt.outcome
     start = attempt.number, attempt.worker, attempt.started_at
-    result = outcome.error, json_text(outcome.result), outcome.handed_back
+    result = outcome.error, json_text(outcome.result), outcome.handed_back, outcome.code
     return (*run_identity(attempt.run_id), *start, outcome.at, outcome.ending, *result)
 
 
 def attempt_of(row: Row) -> Attempt:
-    schedule_id, number, *start, at, ending, error, result, handed_back = row[:10]
-    outcome = Outcome(Ending(ending), at, error, from_json(result), handed_back=bool(handed_back))
+    schedule_id, number, *start, at, ending, error, result, handed_back, code = row[:11]
+    outcome = Outcome(
+        Ending(ending), at, error, from_json(result), handed_back=bool(handed_back), code=code
+    )
     return Attempt._make((f"{schedule_id}-{number}", *start, outcome))
 
 

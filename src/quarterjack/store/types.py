@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -57,14 +56,8 @@ class NodeInfo(NamedTuple):
     process: str = ""
     """The process, as `clock.process_identity` names it."""
     capabilities: str | None = None
-    """What its worker can run, as JSON: `{"kinds": ["command", "task"]}`. None is a node of an
+    """What its worker can run (`rules.definition.capabilities`), as JSON; None is a node of an
     older program."""
-
-    @property
-    def kinds(self) -> frozenset[str] | None:
-        """The kinds of targets that its worker can run; None if that is unknown."""
-        known = self.capabilities
-        return None if known is None else frozenset(json.loads(known)["kinds"])
 
 
 class Planned(NamedTuple):
@@ -156,14 +149,18 @@ class Difference(NamedTuple):
     removed: Sequence[Schedule]
     metadata: Mapping[str, str] = {}
     """Stored in the same transaction."""
+    adopted: int = 0
+    """How many schedules of the older default name were taken over."""
     is_refused: bool = False
     """It is an older revision than a running node has."""
 
 
 class Declared(NamedTuple):
-    """The stored revisions of a declaration, and the nodes that may have been started with one."""
+    """The stored revisions of a declaration, where it was applied from if it has no written name,
+    and the nodes that may have been started with one."""
 
     revisions: str | None
+    place: str | None
     nodes: Sequence[NodeInfo]
 
 

@@ -9,6 +9,24 @@ from typing import Any, NamedTuple, Protocol
 from quarterjack.times.instants import to_text
 
 
+class AttemptControl(Protocol):
+    """What a target can ask of the executor while it works, from any thread."""
+
+    def deadline(self) -> int | None:
+        """When the attempt times out."""
+        ...
+
+    def is_cancelled(self) -> bool: ...
+
+    def extend(self, timeout: int) -> None:
+        """The attempt may run for so long from now."""
+        ...
+
+    def report(self, fraction: float, text: str) -> None:
+        """How far the work is."""
+        ...
+
+
 class Call(NamedTuple):
     """One attempt, as its target sees it."""
 
@@ -26,6 +44,7 @@ class Call(NamedTuple):
     """Those of the target, as the schedule defines it."""
     write: Callable[[bytes], None]
     """Takes output."""
+    control: AttemptControl
 
     @property
     def idempotency_key(self) -> str:
@@ -56,6 +75,12 @@ class Answer(NamedTuple):
     """Why it failed; None is success."""
     result: Any = None
     retryable: bool = True
+    code: str | None = None
+    """A name for the error that programs can compare."""
+    retry_after: int | None = None
+    """Microseconds until the next attempt, instead of the delay of the schedule."""
+    skipped: str | None = None
+    """Why there was nothing to do, if there was nothing."""
 
 
 class Target(Protocol):

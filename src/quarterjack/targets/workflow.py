@@ -1,9 +1,65 @@
-"""`workflow_id`: an event for a workflow, and for one of its nodes."""
+"""`workflow_id`: an event for a workflow, and for one of its nodes. Workflows are functions that a
+program registers."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 from quarterjack.rules.definition.target import ID, LABEL, TargetKind
+from quarterjack.targets.call import Answer, Call
+from quarterjack.targets.registry import Workflow
+from quarterjack.targets.task import THREAD_NAME, THREADS_MAX, call_function
+from quarterjack.times.instants import to_text
 
 KIND = TargetKind(
-    "workflow", "workflow_id: 1", {"workflow_id": ID, "trigger_node_id": LABEL}, preset="pipelit"
+    "workflow",
+    "workflow_id: 1",
+    {"workflow_id": ID, "trigger_node_id": LABEL},
+    preset="pipelit",
+    name=lambda fields: str(fields["workflow_id"]),
 )
+
+
+def event_of(call: Call) -> dict[str, Any]:
+    """The event that a workflow is given."""
+    return {
+        "event": "schedule",
+        "timestamp": to_text(call.slot),
+        "workflow_id": call.fields["workflow_id"],
+        "trigger_node_id": call.fields["trigger_node_id"],
+        "user": call.owner,
+        "event_data": {
+            "scheduled_job_id": call.schedule_id,
+            "scheduled_job_name": call.name or call.key,
+            "repeat_number": call.repeat_number,
+            "payload": dict(call.payload),
+        },
+    }
+
+
+class WorkflowTarget:
+    """Calls registered workflows with the event; the run succeeds if the workflow does."""
+
+    def __init__(
+        self, workflows: Mapping[int, Workflow], loop: asyncio.AbstractEventLoop | None = None
+    ) -> None:
+        self._workflows = workflows
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(THREADS_MAX, THREAD_NAME)
+
+    async def act(self, call: Call) -> Answer:
+        number, node = call.fields["workflow_id"], call.fields["trigger_node_id"]
+        workflow = self._workflows.get(number)
+        if workflow is None:
+            return Answer(f"workflow {number} is not registered in this worker; register it")
+        if node is not None and workflow.nodes and node not in workflow.nodes:
+            known = ", ".join(sorted(workflow.nodes))
+            return Answer(f'workflow {number} has no node "{node}"; its nodes are {known}')
+        function, event = workflow.function, event_of(call)
+        return await call_function(function, call, self._threads, [event], loop=self._loop)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)

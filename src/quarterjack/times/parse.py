@@ -35,7 +35,7 @@ def parse(
     """A recurrence from text or a mapping. Fields that it leaves open are filled in: its zone, its
     anchor (`now`), and the schedule's key, which only `H` needs."""
     if isinstance(text_or_mapping, str):
-        recurrence = _from_text(text_or_mapping)
+        recurrence = _from_mapping(fields_of_text(text_or_mapping))
     elif isinstance(text_or_mapping, Mapping):
         recurrence = _from_mapping(text_or_mapping)
     else:
@@ -47,15 +47,16 @@ def parse(
     return filled
 
 
-def _from_text(text: str) -> Recurrence:
+def fields_of_text(text: str) -> dict[str, str]:
+    """The one field that says the same: `{"every": "5m"}` for `5m`."""
     words = check_text(text, "recurrence").split()
     if _looks_like_cron(words):
-        return Cron(text)
+        return {"cron": text}
     if re.match(r"\d{4}-\d\d-", text.strip(), re.ASCII):
-        return At(text.strip())
+        return {"at": text.strip()}
     first = words[0]
     if len(words) == 1 and (first in INTERVAL_NAMES or first[0].isdigit() or first[0] == "P"):
-        return Every(first)
+        return {"every": first}
     remedy = 'use cron ("0 9 * * *"), an interval ("5m", "daily") or an instant (RFC 3339)'
     raise invalid("recurrence", text, "is invalid", remedy)
 

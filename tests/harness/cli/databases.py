@@ -26,7 +26,9 @@ CORRUPTIONS = {
     "ended_runs_without_an_end": "update runs set finished_at = null where schedule_id = 1",
     "running_runs_without_lease": "update runs set lease_until = null where schedule_id = 2",
     "doubled_keys": "drop index schedules_by_key; update schedules set key = 'same'",
-    "attempts_without_run": "insert into attempts values (1, 9, 1, '', 0, 0, 'failed', '', '', 0)",
+    "attempts_without_run": """
+        insert into attempts values (1, 9, 1, '', 0, 0, 'failed', '', '', false, null)
+    """,
     "output_without_run": "insert into output values (1, 9, 1, 0, 0, x'00')",
     "slots_before_the_cursor": "update schedules set next_slot = cursor where id = 1",
     "schedules_that_never_wake": "update schedules set wake_at = null where id = 1",

@@ -84,6 +84,8 @@ class RealService:
         self.ledger = folder / "ledger.jsonl"
         self.processes: list[subprocess.Popen[bytes]] = []
         self.stopped_at = 0
+        self.source = "quarterjack.yaml"
+        """What its processes are given; a program is `module:app`."""
         self.environment: dict[str, str] = {}
         declared = schedules or {
             "steady": {"every": "1s", "command": self.work(0)},
@@ -114,7 +116,7 @@ class RealService:
         program: Sequence[str] = PROGRAM,
     ) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "QUARTERJACK_CRASH_AT": crash_at, **self.environment}
-        command = [*program, what[0], "quarterjack.yaml", "--port", "0", *what[1:]]
+        command = [*program, what[0], self.source, "--port", "0", *what[1:]]
         with self.log_of(len(self.processes)).open("ab") as log:
             process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=log)
         self.processes.append(process)

@@ -37,6 +37,7 @@ class ValuesSource(NamedTuple):
     values: Mapping[str, Any]
     name: str = "values"
     location: str = "/values"
+    default_name: str = "values"
 
     def place(self, *path: str) -> str:
         return ".".join([self.name, *path])

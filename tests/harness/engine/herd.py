@@ -16,6 +16,7 @@ import apsw
 
 from harness.engine.service import WORKER
 from harness.store.stores import new
+from harness.targets.calls import current_call
 from quarterjack.clock import SystemClock
 from quarterjack.engine import planner
 from quarterjack.engine.node import Node, NodeConfig
@@ -24,7 +25,7 @@ from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.types import NewSchedule
 from quarterjack.targets import KINDS
-from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import HOUR, SECOND
 
 URGENT_DELAY = SECOND // 2
@@ -50,8 +51,8 @@ class Task:
         self.urgent_seconds = -1.0
         self.done = asyncio.Event()
 
-    async def __call__(self) -> None:
-        call = current_call.get()
+    async def work(self) -> None:
+        call = current_call()
         if call.key == "urgent":
             self.urgent_seconds = (self._clock.now() - call.slot) / SECOND
         self._left -= 1
@@ -111,7 +112,7 @@ async def measure(path: Path, count: int, concurrency: int) -> Measured:
     config = NodeConfig(WORKER._replace(concurrency=concurrency), grace_seconds=10)
     node = Node(
         store,
-        {"task": TaskTarget({"work": task})},
+        {"task": TaskTarget({"work": task.work})},
         clock,
         config,
     )

@@ -15,6 +15,7 @@ from harness.rules.values import at
 from harness.store.server import server
 from harness.store.stored_world import ManualClock, memory_store
 from harness.store.stores import new, put_limits
+from harness.targets.calls import current_call
 from quarterjack import rules
 from quarterjack.control import create_one
 from quarterjack.engine.clock_watch import ClockGuard
@@ -35,7 +36,7 @@ from quarterjack.store.store import Store
 from quarterjack.store.types import Caller, NodeInfo
 from quarterjack.targets import KINDS
 from quarterjack.targets.call import Call
-from quarterjack.targets.task import TaskTarget, current_call
+from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import SECOND
 from quarterjack.times.zones import zone_data_version
 
@@ -186,7 +187,7 @@ class SteppedService:
         self.hint(LeaseRenewer.name)
 
     async def _work(self) -> Any:
-        call = current_call.get()
+        call = current_call()
         self.calls.append((self.clock.instant, call))
         answer = self.work(call)
         return await answer if asyncio.iscoroutine(answer) else answer

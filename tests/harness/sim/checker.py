@@ -1,5 +1,6 @@
 """The checker: what must hold in every simulation, whatever faults were injected. The rules are in
-`slot_rules`, `run_rules` and `recovery_rules`; their codes are those of the catalogue of faults."""
+`slot_rules`, `run_rules`, `outcome_rules` and `recovery_rules`; their codes are those of the
+catalogue of faults."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from harness.sim import recovery_rules, run_rules, slot_rules
+from harness.sim import outcome_rules, recovery_rules, run_rules, slot_rules
 from harness.sim.active_periods import histories
 from harness.sim.journal import RowChanges
 from harness.sim.oracle import Definition
@@ -98,8 +99,10 @@ RULES: tuple[Callable[[Checker], Iterator[Violation]], ...] = (
     run_rules.attempts_follow_each_other,
     run_rules.runs_do_not_overlap,
     run_rules.retries_are_bounded,
-    run_rules.retries_are_delayed_as_configured,
-    run_rules.stored_results_are_true,
+    outcome_rules.retries_are_delayed_as_configured,
+    outcome_rules.stored_results_are_true,
+    outcome_rules.codes_are_those_of_the_work,
+    outcome_rules.skipped_runs_count_for_nothing,
     run_rules.breakers_let_one_probe_through,
     run_rules.nothing_starts_after_a_deletion,
     recovery_rules.everything_recovers,

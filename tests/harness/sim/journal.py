@@ -17,7 +17,7 @@ _TABLES = {
     "runs": (
         "schedule_id", "number", "kind", "slot", "ready_at", "scope", "gate", "version", "request",
         "state", "reason", "attempt", "failures", "losses", "worker", "started_at", "lease_until",
-        "finished_at", "cancel",
+        "finished_at", "cancel", "code",
     ),
     "schedules": (
         "id", "created_at", "anchor_at", "cursor", "version", "status", "status_reason",
@@ -50,6 +50,7 @@ class RunRow(NamedTuple):
     lease_until: int | None
     finished_at: int | None
     cancel: str | None
+    code: str | None
 
     @property
     def id(self) -> str:

@@ -12,8 +12,10 @@ from unittest.mock import patch
 from quarterjack.engine.leases import LeaseRescuer
 from quarterjack.rules import (
     DoneSlots,
+    Ending,
     Kind,
     Limits,
+    Outcome,
     Plan,
     Reason,
     Run,
@@ -280,6 +282,35 @@ def manual_errors_of_agents_not_counted() -> Any:
     return patch.object(settling, "_counts_as_error", counts)
 
 
+def retry_that_ignores_retry_after() -> Any:
+    real = settling._next_step
+
+    def next_step(run: Run, specification: Any, outcome: Outcome) -> Any:
+        return real(run, specification, outcome._replace(retry_after=None))
+
+    return patch.object(settling, "_next_step", next_step)
+
+
+def skip_that_counts_as_an_error() -> Any:
+    real = settling._with_counters
+
+    def with_counters(schedule: Schedule, run: Run, outcome: Outcome, *, continues: bool) -> Any:
+        if outcome.ending is Ending.SKIPPED:
+            outcome = outcome._replace(ending=Ending.FAILED)
+        return real(schedule, run, outcome, continues=continues)
+
+    return patch.object(settling, "_with_counters", with_counters)
+
+
+def code_that_stays_after_a_success() -> Any:
+    real = settling._closed
+
+    def closed(run: Run, outcome: Outcome, next_step: Any) -> Run:
+        return real(run, outcome, next_step)._replace(code=outcome.code or run.code)  # type: ignore[no-any-return]
+
+    return patch.object(settling, "_closed", closed)
+
+
 BUGS: dict[str, Callable[[], Any]] = {
     function.__name__.replace("_", " "): function
     for function in (
@@ -302,5 +333,8 @@ BUGS: dict[str, Callable[[], Any]] = {
         agents_without_limits_of_their_own,
         backfill_of_slots_that_have_succeeded,
         manual_errors_of_agents_not_counted,
+        retry_that_ignores_retry_after,
+        skip_that_counts_as_an_error,
+        code_that_stays_after_a_success,
     )
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Iterable
 
 from harness.store.stores import StoreClient
 from quarterjack.clock import host_and_pid, process_identity
+from quarterjack.rules.definition.capabilities import Capabilities
 from quarterjack.store.types import NodeInfo
 
 
@@ -40,7 +40,7 @@ def register_worker(
     client: StoreClient, name: str, kinds: Iterable[str] | None, **fields: object
 ) -> None:
     """A worker that runs these kinds of targets; None is one of an older program."""
-    capabilities = None if kinds is None else json.dumps({"kinds": sorted(kinds)})
+    capabilities = None if kinds is None else Capabilities(dict.fromkeys(kinds)).to_text()
     register(client, name, capabilities=capabilities, **fields)
 
 

@@ -123,7 +123,8 @@ def test_a_probe_that_succeeds_closes_the_breaker():
 
 @pytest.mark.mission("D10")
 @pytest.mark.parametrize(
-    ("ending", "failures"), [(Ending.FAILED, 4), (Ending.CANCELLED, 3), (Ending.LOST, 3)]
+    ("ending", "failures"),
+    [(Ending.FAILED, 4), (Ending.CANCELLED, 3), (Ending.LOST, 3), (Ending.SKIPPED, 3)],
 )
 def test_a_probe_that_fails_or_ends_without_a_result_opens_the_breaker_again(
     ending: Ending, failures: int
@@ -138,6 +139,21 @@ def test_a_probe_that_fails_or_ends_without_a_result_opens_the_breaker_again(
     gate = service.gates["echo/poll"]
     assert (gate.state, gate.until, gate.probe) == ("open", at("09:16"), None)
     assert gate.failures == failures
+
+
+def test_a_task_that_skips_neither_resets_nor_raises_the_failures_of_a_closed_breaker():
+    service = InMemoryService()
+    identity = service.add(plugin="echo", every="5m")
+    ends = [Ending.FAILED, Ending.FAILED, Ending.SKIPPED, Ending.FAILED]
+    failures = []
+    for minute, ending in zip(("08:05", "08:10", "08:15", "08:20"), ends, strict=True):
+        service.plan_at(minute)
+        service.claim()
+        service.finish(service.open_runs(identity)[0].id, ending)
+        failures.append(service.gates["echo/poll"].failures)
+
+    assert failures == [1, 2, 2, 3]
+    assert service.gates["echo/poll"].state is GateState.OPEN
 
 
 @pytest.mark.mission("D10")

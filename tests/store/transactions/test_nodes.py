@@ -57,8 +57,8 @@ def test_a_node_is_read_as_it_was_registered(client: StoreClient):
 
     found = client.reads.nodes()
 
-    assert [(each.plans, each.works, each.kinds) for each in found] == [
-        (False, True, {"command", "task"}),
+    assert [(each.plans, each.works, each.capabilities) for each in found] == [
+        (False, True, '{"kinds": ["command", "task"]}'),
         (True, False, None),
     ]
 

@@ -76,6 +76,70 @@ def test_a_failed_attempt_has_a_row_only_if_the_run_is_retried(client: StoreClie
     assert (found.run.attempt, found.run.error) == (2, "bang")
 
 
+@pytest.mark.mission("H11")
+def test_the_codes_of_errors_are_stored_with_the_run_and_its_attempts(client: StoreClient):
+    run = started(client, max_retries=3, retry_delay="1m")
+    client.settle((run, client.outcome("failed", error="no funds", code="declined")))
+    waiting, _ = client.reads.run(run.id)
+    client.go("09:01")
+    (again,) = client.claim()
+    assert again.run.code == "declined"
+    client.settle((again.run, client.outcome("timed_out", error="too slow")))
+    client.go("09:05")
+    (last,) = client.claim()
+    client.settle((last.run, client.outcome("failed", code="gone", retryable=False)))
+
+    found, attempts = client.reads.run(run.id)
+
+    assert (waiting.run.error, waiting.run.code) == ("no funds", "declined")
+    assert [(each.outcome.error, each.outcome.code) for each in attempts] == [
+        ("no funds", "declined"),
+        ("too slow", None),
+    ]
+    assert (found.run.state, found.run.reason, found.run.code) == (
+        (State.FAILED, Reason.NOT_RETRYABLE, "gone")
+    )
+
+
+def test_a_success_after_an_error_with_a_code_is_stored_without_one(client: StoreClient):
+    run = started(client, max_retries=1, retry_delay="1m")
+    client.settle((run, client.outcome("failed", error="no funds", code="declined")))
+    client.go("09:01")
+    (again,) = client.claim()
+
+    client.settle((again.run, client.outcome(result={"paid": 3})))
+
+    found = client.reads.run(run.id)[0].run
+    assert (found.result, found.error, found.code) == ({"paid": 3}, None, None)
+
+
+def test_retry_after_is_stored_as_when_the_run_is_ready(client: StoreClient):
+    run = started(client, max_retries=1, retry_delay="1m")
+
+    client.settle((run, client.outcome("failed", retry_after=90 * SECOND)))
+
+    assert client.reads.run(run.id)[0].run.ready_at == client.now + 90 * SECOND
+    client.clock.instant += 90 * SECOND - 1
+    assert client.claim() == []
+    client.clock.instant += 1
+    assert [claim.run.id for claim in client.claim()] == [run.id]
+
+
+@pytest.mark.mission("H11")
+def test_a_run_that_its_task_skipped_is_stored_with_its_reason(client: StoreClient):
+    run = started(client)
+
+    settled = client.settle((run, client.outcome("skipped", error="no new orders")))
+
+    assert [each.state for each in settled.settled] == [State.SKIPPED]
+    found = client.reads.run(run.id)[0].run
+    assert (found.state, found.reason, found.error) == (
+        (State.SKIPPED, Reason.BY_TASK, "no new orders")
+    )
+    schedule = client.reads.schedule("nightly").schedule
+    assert (schedule.run_count, schedule.error_count, schedule.last_result) == (0, 0, None)
+
+
 def test_a_held_run_is_released_after_the_run_before_it_has_ended(client: StoreClient):
     run = started(client, if_running="queue")
     client.go("10:00")

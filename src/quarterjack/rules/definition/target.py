@@ -31,6 +31,8 @@ class Target:
     """Whose defaults its kind brings with it."""
     payload_max: int | None = None
     """Bytes, as JSON."""
+    name: str | None = None
+    """What workers register by name: a task, a workflow."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields as a person writes them beside the schedule's own."""
@@ -58,6 +60,7 @@ class TargetKind:
     payload_max: int | None = None
     scope: Callable[[Mapping[str, Any]], str | None] = lambda _: None
     is_poll: Callable[[Mapping[str, Any]], bool] = lambda _: False
+    name: Callable[[Mapping[str, Any]], str | None] = lambda _: None
 
     @property
     def named_by(self) -> str:
@@ -69,8 +72,8 @@ class TargetKind:
             names = " and ".join(map(str, others))
             raise invalid(names, others, f"does not go with {self.named_by}", self._remedy)
         fields = {name: self._field(name, mapping.get(name)) for name in self.fields}
-        scope, is_poll = self.scope(fields), self.is_poll(fields)
-        return Target(self.kind, fields, scope, is_poll, self.preset, self.payload_max)
+        scope, is_poll, name = self.scope(fields), self.is_poll(fields), self.name(fields)
+        return Target(self.kind, fields, scope, is_poll, self.preset, self.payload_max, name)
 
     def _field(self, name: str, value: Any) -> Any:
         expected = self.fields[name]

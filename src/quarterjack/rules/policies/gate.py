@@ -3,8 +3,8 @@
 A breaker opens after `threshold` failures in a row, and slots are skipped while it is open. After
 `reset_after` it half-opens: exactly one run may start, across all schedules and nodes, as the
 probe. If the probe succeeds the breaker closes. If the probe fails, or ends without a result
-(cancelled, lost, closed before it started), the breaker opens again. Only runs created by slots
-count, and while the breaker is not closed only the probe does.
+(cancelled, lost, skipped by its task, closed before it started), the breaker opens again. Only runs
+created by slots count, and while the breaker is not closed only the probe does.
 
 Polls: of the runs that slots created for a plugin's command `poll`, at most
 `max_outstanding_polls` are queued or running. `if_running: cancel` ignores this limit, because it

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from quarterjack.errors import StoreUnusable
+from quarterjack.errors import NoSchema, StoreUnusable
 from quarterjack.failpoint import failpoint
 from quarterjack.store.address import Address
 from quarterjack.store.migrations import (
@@ -48,7 +48,7 @@ async def upgrade_if_old(
     applied = await _applied(connection, address.schema)
     if not applied and not allowed:
         reason = "no Quarterjack schema in this database"
-        raise StoreUnusable(f"database {address}: {reason}; {CREATE_REMEDY}")
+        raise NoSchema(f"database {address}: {reason}; {CREATE_REMEDY}")
     if missing_migrations(address, applied, migrations, allowed=allowed):
         try:
             applied = await _migrate(connection, address, migrations)

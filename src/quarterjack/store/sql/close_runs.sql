@@ -6,5 +6,6 @@ set
     losses = $4,
     finished_at = $5,
     error = $6,
-    result = $7
-where schedule_id = $8 and number = $9
+    result = $7,
+    code = $8
+where schedule_id = $9 and number = $10

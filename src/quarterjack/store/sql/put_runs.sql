@@ -13,5 +13,6 @@ set
     finished_at = $11,
     cancel = $12,
     error = $13,
-    result = $14
-where schedule_id = $15 and number = $16
+    result = $14,
+    code = $15
+where schedule_id = $16 and number = $17

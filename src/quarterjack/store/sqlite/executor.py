@@ -226,7 +226,10 @@ class GroupCommitThread:
         with self._woken:
             self._closing = True
             self._woken.notify()
-        await asyncio.to_thread(self._thread.join)
+        try:
+            await asyncio.to_thread(self._thread.join)
+        except RuntimeError:  # the interpreter is ending, and starts no more threads
+            self._thread.join()
 
 
 def _resolve(futures: Sequence[asyncio.Future[None]]) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quarterjack.store.rows import stored_of
-from quarterjack.store.statements import Query, Statements
+from quarterjack.store.statements import Query, Row, Statements
 from quarterjack.store.transactions.changes import add_prepared, change, edit
 from quarterjack.store.transactions.facts import lock_gates, read_schedules
 from quarterjack.store.transactions.metadata import put_metadata, read_metadata
 from quarterjack.store.transactions.nodes import read_nodes
 from quarterjack.store.transactions.requests import NodeContext, read_request
 from quarterjack.store.types import Caller, DecideDifference, DeclarationRules, Declared, Difference
+
+OLDER_DEFAULT_NAME = "default"
+"""Of every declaration without a written name, in earlier versions."""
 
 
 def declare_schedules(
@@ -22,14 +25,17 @@ def declare_schedules(
     rules: DeclarationRules,
     now: int,
     caller: Caller | None = None,
+    *,
+    has_default_name: bool = False,
 ) -> Statements[Difference]:
     yield Query("lock_name", (owner,))
     revisions = yield from read_metadata(revisions_of(owner))
+    place = yield from read_metadata(place_of(owner))
     nodes = yield from read_nodes()
-    rows = yield Query("schedules_declared", (owner, list(keys)))
+    rows, adopted = yield from _schedules_of(owner, keys, has_default_name=has_default_name)
     schedules = yield from read_schedules(rows, context.specifications)
     stored = [stored_of(row, schedules[i]) for i, row in enumerate(rows)]
-    wanted = difference(stored, Declared(revisions, nodes))
+    wanted = difference(stored, Declared(revisions, place, nodes))._replace(adopted=adopted)
     for name, value in wanted.metadata.items():  # among them the settings that hold from here on
         yield from put_metadata(name, value)
     request = yield from read_request(context, now, caller)
@@ -42,10 +48,33 @@ def declare_schedules(
     return wanted
 
 
+def _schedules_of(
+    owner: str, keys: Sequence[str], *, has_default_name: bool
+) -> Statements[tuple[list[Row], int]]:
+    """The rows of this owner, and of others that have one of these keys. Schedules of the older
+    default name go to the first declaration without a written name that has one of their keys."""
+    rows = yield Query("schedules_declared", (owner, list(keys)))
+    if not has_default_name or not any(_has_older_default_name(row) for row in rows):
+        return rows, 0
+    adopted = yield Query("adopt_schedules", (owner, OLDER_DEFAULT_NAME))
+    rows = yield Query("schedules_declared", (owner, list(keys)))
+    return rows, len(adopted)
+
+
+def _has_older_default_name(row: Row) -> bool:
+    stored = stored_of(row, None)  # type: ignore[arg-type]
+    return (stored.owner, stored.origin) == (OLDER_DEFAULT_NAME, "declaration")
+
+
 def _lock_gates(wanted: Difference, now: int) -> Statements[None]:
     before = [*wanted.removed, *(schedule for schedule, _ in wanted.changed)]
     after = [each._replace(specification=becomes) for each, becomes in wanted.changed]
     yield from lock_gates([*before, *after], now)
+
+
+def place_of(owner: str) -> str:
+    """The name of the metadata that holds where a declaration without a written name lies."""
+    return f"place of {owner}"
 
 
 def revisions_of(owner: str) -> str:

@@ -16,7 +16,7 @@ from quarterjack.rules import (
     Specification,
     Unreadable,
 )
-from quarterjack.rules.definition.capabilities import check_runnable
+from quarterjack.rules.definition.capabilities import Capabilities, check_runnable
 from quarterjack.rules.definition.presets import AGENT
 from quarterjack.rules.policies.budgets import with_outage_at_start
 from quarterjack.rules.policies.service_limits import active_max
@@ -61,11 +61,12 @@ def read_request(node: NodeContext, now: int, caller: Caller | None) -> Statemen
 def refuse_unrunnable(
     node: NodeContext, definitions: Iterable[tuple[str, Specification]]
 ) -> Statements[None]:
-    workers = yield from live_workers(node.is_alive)
+    nodes = yield from live_workers(node.is_alive)
+    workers = [Capabilities.from_text(each.capabilities) for each in nodes]
     problems = Problems(InvalidSpecification)
     for key, specification in definitions:
         try:
-            check_runnable(specification, [worker.kinds for worker in workers])
+            check_runnable(specification, workers)
         except InvalidSpecification as error:
             problems.note(error.within(f"schedule {quote(key or 'new')}"))
     problems.raise_if_any()

@@ -1,5 +1,6 @@
 -- Claims ready runs of one queue and priority, in the order of the index, skipping those that another
--- worker is claiming. Returns them with the columns of their schedules that a worker needs.
+-- worker is claiming. Returns them with the columns of their schedules that a worker needs; a
+-- declared schedule has no user.
 with ready as (
     select schedule_id, number
     from runs
@@ -14,4 +15,5 @@ set state = 'running', attempt = attempt + 1, worker = $1, started_at = $2, leas
 from ready
 left join schedules on schedules.id = ready.schedule_id
 where runs.schedule_id = ready.schedule_id and runs.number = ready.number
-returning runs.*, schedules.key, schedules.last_success_at, schedules.owner
+returning runs.*, schedules.key, schedules.last_success_at,
+    case when schedules.origin <> 'declaration' then schedules.owner end as owner

@@ -1,5 +1,5 @@
 -- Claims ready runs of one queue and priority, in the order of the index. Returns them with the columns of
--- their schedules that a worker needs.
+-- their schedules that a worker needs; a declared schedule has no user.
 update runs
 set state = 'running', attempt = attempt + 1, worker = $1, started_at = $2, lease_until = $3
 where (schedule_id, number) in (
@@ -13,4 +13,4 @@ returning
     *,
     (select key from schedules where id = runs.schedule_id),
     (select last_success_at from schedules where id = runs.schedule_id),
-    (select owner from schedules where id = runs.schedule_id)
+    (select owner from schedules where id = runs.schedule_id and origin <> 'declaration')
