@@ -202,9 +202,13 @@ def let_all_succeed(service: InMemoryService, waiting: list[str]) -> None:
 
 
 def is_stuck(service: InMemoryService, run_id: str) -> bool:
-    """Deferred to a window that opens only tomorrow is not."""
+    """A run that is deferred to tomorrow's window is not, nor is one that is held behind it."""
     run = service.runs[run_id]
-    return run.state in WAITING and run.ready_at <= service.now
+    if run.state not in WAITING or run.ready_at > service.now:
+        return False
+    deferred = [each for each in service.runs.values() if each.state is State.QUEUED]
+    ahead = [each for each in deferred if each.scope == run.scope and each.ready_at > service.now]
+    return not (run.state is State.HELD and ahead)
 
 
 @LONG
