@@ -13,7 +13,7 @@ from quarterjack import rules
 from quarterjack.errors import Conflict, NotFound, WrongState
 from quarterjack.rules import Limits, Plans, State
 from quarterjack.rules.policies.service_limits import DispatchRate
-from quarterjack.store.types import Caller, NewSchedule
+from quarterjack.store.types import Caller, DeclarationRules, Difference, NewSchedule
 from quarterjack.targets import KINDS
 from quarterjack.times.instants import SECOND
 
@@ -41,26 +41,29 @@ def test_an_id_is_never_reused(client: StoreClient):
 
 
 def test_specifications_of_a_rolled_back_transaction_are_not_cached(client: StoreClient):
-    """Or the schedule that gets the same id next would find the wrong definition."""
+    """Or a schedule that another node adds with the same id would run the wrong command."""
+    client.add("edited", every="3h")
+    edited = client.reads.schedule("edited").schedule
 
-    def add_two(hours: str, *, is_second_refused: bool) -> None:
-        wanted = [new("a", client.now, every=hours), new("b", client.now, every=hours)]
+    def create(identity: int, each: NewSchedule, active: int) -> rules.Schedule:
+        limits = Limits()
+        return rules.create(
+            identity, each.key, each.specification, client.now, active=0, limits=limits
+        )
 
-        def decide(identity: int, each: NewSchedule, active: int) -> rules.Schedule:
-            if each.key == "b" and is_second_refused:
-                raise ZeroDivisionError("the second is refused")
-            return rules.create(
-                identity, each.key, each.specification, client.now, active=0, limits=Limits()
-            )
+    def refuse(*_: object) -> rules.Plans:
+        raise ZeroDivisionError("after another schedule was added")
 
-        client(client.store.add_schedules(lambda _: (wanted, decide), client.now))
-
+    added = Difference([new("a", client.now, every="1h")], [(edited, edited.specification)], [])
+    decisions = DeclarationRules(create=create, edit=refuse, delete=rules.delete)
+    declare = client.store.declare_schedules
     with pytest.raises(ZeroDivisionError):
-        add_two("1h", is_second_refused=True)
-    add_two("2h", is_second_refused=False)
+        client(declare("owner", ["a"], lambda *_: added, decisions, client.now))
+    assert {identity for identity, _ in client.store._specifications._cached} <= {edited.id}
+    client.add("a", every="2h")
     client.go("10:00")
     client.plan()
-    assert [claim.specification.to_json()["every"] for claim in client.claim()] == ["2h", "2h"]
+    assert [claim.specification.to_json()["every"] for claim in client.claim()] == ["2h"]
 
 
 def test_an_unknown_schedule_is_refused(client: StoreClient):
