@@ -38,8 +38,8 @@ from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import NewSchedule
-from quarterjack.targets import KINDS
 from quarterjack.targets.context import Context
+from quarterjack.targets.kinds import KINDS
 from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
 from quarterjack.times.zones import zone_data_version

@@ -28,7 +28,7 @@ from quarterjack.rules import (
     read_specification,
     settle,
 )
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import DAY, MINUTE, read_instant
 
 CREATED = read_instant("2026-11-16T08:59:00Z", "created")

@@ -21,7 +21,7 @@ import pytest
 from harness.crash.kills import wait_for
 from quarterjack import Quarterjack
 from quarterjack.errors import Conflict, InvalidSpecification, StoreError
-from quarterjack.targets.loops import run_on
+from quarterjack.loops import run_on
 
 SECONDS = 30
 """Far more than anything here takes; what ends because of it has failed."""

@@ -25,7 +25,7 @@ from quarterjack.rules.definition.capabilities import Capabilities
 from quarterjack.service import Service
 from quarterjack.store.reader import Reader
 from quarterjack.store.types import NodeInfo
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 HOURLY = {"hourly": {"every": "1h", "first_run": "now", "command": ["true"]}}
 

@@ -19,7 +19,7 @@ from quarterjack.declare.functions import calling_module, calling_place, check_h
 from quarterjack.errors import Conflict
 from quarterjack.hosting import Host
 from quarterjack.rules.definition.input_checks import invalid
-from quarterjack.targets.registry import Workflow
+from quarterjack.targets.registrations import Workflow
 from quarterjack.times import Recurrence
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from quarterjack.rules.definition.input_checks import check_key, check_text
 from quarterjack.store.store import Store
 from quarterjack.store.transactions.metadata import SERVICE_SETTINGS
 from quarterjack.store.types import Caller, DecideNew, NewSchedule, ScheduleRef, StoredSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 

@@ -21,7 +21,7 @@ from quarterjack.declare.declaration import Declaration
 from quarterjack.errors import Conflict, QuarterjackError
 from quarterjack.service import Serve, Service, open_store
 from quarterjack.store.address import without_secrets
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import from_datetime
 from quarterjack.views import run_view
 

@@ -22,14 +22,14 @@ from quarterjack.declare.declaration import Declaration
 from quarterjack.declare.reconciler import Reconciler
 from quarterjack.engine.node import Node
 from quarterjack.errors import Conflict, StoreError, StoreUnavailable
+from quarterjack.loops import run_on
 from quarterjack.store.address import address_of, is_postgres, without_secrets
 from quarterjack.store.sqlite.file import open_database, path_of
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import NodeInfo
-from quarterjack.targets import KINDS, make_targets
-from quarterjack.targets.loops import run_on
-from quarterjack.targets.registry import Registry
+from quarterjack.targets.kinds import KINDS, make_targets
+from quarterjack.targets.registrations import Registry
 from quarterjack.telemetry.logs import log, log_fields
 
 _RETRY_SECONDS = 1.0

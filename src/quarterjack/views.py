@@ -8,7 +8,7 @@ from quarterjack.rules import Attempt, SlotsNotRun, Specification, Status, Unrea
 from quarterjack.rules.definition.capabilities import Capabilities
 from quarterjack.store.reader import FoundRun, FoundSchedule
 from quarterjack.store.types import Audit, NodeInfo
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times import After, At, Every, Recurrence
 from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
 

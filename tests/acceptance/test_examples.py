@@ -21,7 +21,7 @@ import pytest
 from harness.crash.kills import wait_for
 from harness.store.server import free_port, server
 from quarterjack.store.reader import Reader
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import from_datetime
 
 pytestmark = pytest.mark.unmeasured

@@ -27,7 +27,7 @@ from quarterjack.store.maintenance.check import CHECKS
 from quarterjack.store.migrations import load_migrations
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import open_database
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import DAY
 
 

@@ -61,7 +61,7 @@ def test_two_processes_on_one_database_run_no_slot_twice(service: RealService):
 BLOCKED = """
 import asyncio, sys, threading, time
 from pathlib import Path
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack import rules
 from quarterjack.clock import SystemClock
 from quarterjack.engine.node import Node, NodeConfig

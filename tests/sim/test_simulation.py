@@ -15,7 +15,7 @@ from quarterjack.rules.policies.anchors import slots_of
 from quarterjack.sim.definitions import ZONES, draw_recurrence
 from quarterjack.sim.profile import Profile, draw_profile
 from quarterjack.sim.simulation import Simulation
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times import slots_between
 from quarterjack.times.instants import DAY, read_instant
 

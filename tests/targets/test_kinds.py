@@ -9,8 +9,8 @@ from ruamel.yaml import YAML
 
 import quarterjack.targets
 from quarterjack.rules.definition.target import TargetKind
-from quarterjack.targets import KINDS, make_targets
-from quarterjack.targets.registry import Registry
+from quarterjack.targets.kinds import KINDS, make_targets
+from quarterjack.targets.registrations import Registry
 
 ALL = list(KINDS._by_kind.values())
 

@@ -11,7 +11,7 @@ from harness.engine.service import SteppedService
 from harness.targets.calls import new_call
 from quarterjack import Context, Depends, Err
 from quarterjack.targets.call import Answer, Call
-from quarterjack.targets.registry import Workflow
+from quarterjack.targets.registrations import Workflow
 from quarterjack.targets.workflow import WorkflowTarget, event_of
 
 EVENT = {

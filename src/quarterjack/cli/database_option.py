@@ -17,7 +17,7 @@ from quarterjack.config import DATABASE_URL, Settings, database_url
 from quarterjack.store.address import address_of, is_postgres
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import path_of
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 if TYPE_CHECKING:
     from quarterjack.control import Control

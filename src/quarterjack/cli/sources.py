@@ -19,8 +19,8 @@ from quarterjack.store.address import is_postgres
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import path_of
 from quarterjack.store.types import StoredSchedule
-from quarterjack.targets import KINDS
-from quarterjack.targets.registry import Registry
+from quarterjack.targets.kinds import KINDS
+from quarterjack.targets.registrations import Registry
 
 
 class Program(NamedTuple):

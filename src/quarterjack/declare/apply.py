@@ -25,7 +25,7 @@ from quarterjack.store.types import (
     NodeInfo,
     StoredSchedule,
 )
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.telemetry.logs import log, log_fields
 
 _NOTHING = Difference((), (), ())

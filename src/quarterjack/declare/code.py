@@ -30,8 +30,8 @@ from quarterjack.declare.functions import (
 from quarterjack.errors import Invalid, InvalidSpecification, Problem, Problems
 from quarterjack.rules.definition.input_checks import check_key, check_label, invalid
 from quarterjack.rules.definition.target import Target
-from quarterjack.targets import KINDS
-from quarterjack.targets.registry import Registry, Workflow
+from quarterjack.targets.kinds import KINDS
+from quarterjack.targets.registrations import Registry, Workflow
 from quarterjack.times.checks import check_integer
 
 F = TypeVar("F", bound=Function)

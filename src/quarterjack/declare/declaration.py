@@ -16,7 +16,7 @@ from quarterjack.engine.worker import WorkerConfig
 from quarterjack.errors import Invalid, InvalidSpecification, Problems
 from quarterjack.rules import Limits, ServiceSettings, Specification
 from quarterjack.rules.definition.input_checks import check_key, invalid
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import SECOND
 

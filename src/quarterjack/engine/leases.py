@@ -1,4 +1,5 @@
-"""Leases: renewed while their attempts run, and settled as lost after they expired."""
+"""Leases: renewed while their attempts run, and settled as lost after they expired. Their length is
+the setting `lease`, with its default in `config`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from quarterjack.store.sqlite.file import memory_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.statements import Row
 from quarterjack.store.store import Store
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 
 class Database(Protocol):

@@ -16,7 +16,7 @@ from quarterjack.sim.event_loop import Actor
 from quarterjack.store.statements import Statements
 from quarterjack.store.store import Store
 from quarterjack.store.types import NodeInfo
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import SECOND
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from quarterjack.store.statements import sql
 from quarterjack.store.transactions.metadata import SERVICE_SETTINGS
 from quarterjack.store.transactions.nodes import NODE_TIMEOUT
 from quarterjack.store.types import Claimed, NodeInfo, Planned, Rescued, Settled
-from quarterjack.targets import KINDS
 from quarterjack.targets.call import Call
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import DAY, MILLISECOND, MINUTE, SECOND
 
 _IDLE_CALLS_MAX = 1000

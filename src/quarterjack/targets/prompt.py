@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from quarterjack.rules.definition.target import LABEL, MAPPING, TEXT, TargetKind
 from quarterjack.targets.call import Answer, Call
-from quarterjack.targets.registry import Function
+from quarterjack.targets.registrations import Function
 from quarterjack.targets.task import THREAD_NAME, THREADS_MAX, call_function
 
 KIND = TargetKind(

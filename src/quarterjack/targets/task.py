@@ -19,11 +19,11 @@ from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin
 import uncalled_for
 
 from quarterjack.errors import Invalid
+from quarterjack.loops import run_on
 from quarterjack.rules.definition.input_checks import check_json, check_label, check_text, invalid
 from quarterjack.rules.definition.target import LABEL, LIST, MAPPING, TargetKind
 from quarterjack.targets.call import Answer, Call
 from quarterjack.targets.context import Context, current_context
-from quarterjack.targets.loops import run_on
 from quarterjack.targets.results import Err, Ok, Skip
 from quarterjack.times.durations import DURATION_MAX
 from quarterjack.times.instants import SECOND

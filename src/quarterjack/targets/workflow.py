@@ -10,7 +10,7 @@ from typing import Any
 
 from quarterjack.rules.definition.target import ID, LABEL, TargetKind
 from quarterjack.targets.call import Answer, Call
-from quarterjack.targets.registry import Workflow
+from quarterjack.targets.registrations import Workflow
 from quarterjack.targets.task import THREAD_NAME, THREADS_MAX, call_function
 from quarterjack.times.instants import to_text
 

@@ -24,7 +24,7 @@ from quarterjack.rules import Limits, Schedule, create
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.types import NewSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import HOUR, SECOND
 

@@ -34,8 +34,8 @@ from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import Caller, NodeInfo
-from quarterjack.targets import KINDS
 from quarterjack.targets.call import Call
+from quarterjack.targets.kinds import KINDS
 from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import SECOND
 from quarterjack.times.zones import zone_data_version

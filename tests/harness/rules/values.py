@@ -10,7 +10,7 @@ from quarterjack.errors import InvalidSpecification
 from quarterjack.rules import read_specification
 from quarterjack.rules.definition.fields import READERS
 from quarterjack.rules.definition.validation import WHEN
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import HOUR, MINUTE, read_instant
 
 DAY_ONE = "2026-11-16"

@@ -18,7 +18,7 @@ from quarterjack.store.postgres.group_commit import STATEMENT_SECONDS, Executor,
 from quarterjack.store.postgres.schema import upgrade_if_old
 from quarterjack.store.statements import Operation, Row, Statements
 from quarterjack.store.store import Store
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from harness.store.stored_world import ManualClock
 from harness.store.stores import StoreClient, connection
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 SECTOR = 512
 TABLES = (

@@ -18,7 +18,7 @@ from quarterjack.store.address import address_of
 from quarterjack.store.postgres.errors import is_retryable
 from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.store.types import Caller, NewSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import HOUR, SECOND
 
 NOW, BEFORE = at("10:00"), at("09:00")

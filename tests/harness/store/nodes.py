@@ -17,7 +17,7 @@ from quarterjack.store.address import address_of
 from quarterjack.store.postgres.group_commit import settings
 from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.store.types import NewSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import HOUR, SECOND
 
 

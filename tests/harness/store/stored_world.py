@@ -27,7 +27,7 @@ from quarterjack.store.statements import Query, QueryMany, Statements
 from quarterjack.store.transactions.apply_decisions import apply_plans
 from quarterjack.store.transactions.facts import budgets, read_facts, read_schedules
 from quarterjack.store.types import NewSchedule, NodeInfo
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import SECOND
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from quarterjack.store.statements import Statements
 from quarterjack.store.store import Store
 from quarterjack.store.transactions.metadata import SERVICE_SETTINGS
 from quarterjack.store.types import Caller, Claim, NewSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import SECOND
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from quarterjack.control import Control
 from quarterjack.rules import read_specification
 from quarterjack.store.migrations import load_migrations
 from quarterjack.store.types import NewSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 FOLDER = Path(__file__).parent / "databases"
 SCHEMA = "the_schema"

@@ -9,7 +9,7 @@ import pytest
 from harness.rules.values import at, problems, specification
 from quarterjack.errors import InvalidSpecification
 from quarterjack.rules import read_specification
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 NOW = at("08:00")
 

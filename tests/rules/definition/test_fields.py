@@ -9,7 +9,7 @@ import pytest
 from harness.rules.values import FIELDS, at, problems, specification
 from quarterjack.errors import InvalidSpecification
 from quarterjack.rules import read_specification
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times import Every
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
 

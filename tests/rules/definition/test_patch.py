@@ -8,7 +8,7 @@ import pytest
 
 from quarterjack.rules import read_specification
 from quarterjack.rules.definition.patch import patched
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import SECOND
 
 

@@ -9,7 +9,7 @@ import pytest
 from harness.rules.values import at, problems, specification
 from quarterjack.rules import Limits, read_specification
 from quarterjack.rules.definition.presets import GENERAL, PRESETS, SERVICE_PRESETS
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 NOW = at("08:00")
 

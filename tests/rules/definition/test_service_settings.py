@@ -10,7 +10,7 @@ import pytest
 from harness.rules.values import at
 from quarterjack.errors import StoreUnusable
 from quarterjack.rules import Limits, ServiceSettings, Specification, read_specification
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 NOW = at("08:00")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.rules.values import at, specification
 from quarterjack.rules import read_specification
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times import Cron
 
 NOW = at("08:00")

@@ -20,7 +20,7 @@ from quarterjack.rules.policies.service_limits import (
     outage_at_start,
     read_limits,
 )
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import MINUTE, SECOND
 
 AGENT = SERVICE_PRESETS["agent"]["limits"]

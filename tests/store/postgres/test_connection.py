@@ -23,7 +23,7 @@ from quarterjack.errors import StoreUnavailable, StoreUnusable
 from quarterjack.rules import Specification
 from quarterjack.store.address import address_of
 from quarterjack.store.postgres.store import PostgresStore
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import SECOND
 
 

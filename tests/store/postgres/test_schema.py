@@ -17,7 +17,7 @@ from quarterjack.store.address import address_of
 from quarterjack.store.migrations import Migration, load_migrations
 from quarterjack.store.postgres import schema
 from quarterjack.store.postgres.store import PostgresStore
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 MIGRATIONS = load_migrations("postgres")
 LATEST = MIGRATIONS[-1].number

@@ -18,7 +18,7 @@ from quarterjack.clock import SystemClock
 from quarterjack.rules import Ending, Outcome, Run, Specification
 from quarterjack.store.address import address_of
 from quarterjack.store.postgres.store import PostgresStore
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import HOUR, MILLISECOND
 
 

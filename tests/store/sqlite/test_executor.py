@@ -20,7 +20,7 @@ from quarterjack.store.sqlite import executor as executor_module
 from quarterjack.store.sqlite.executor import Executor, GroupCommitThread
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.statements import Operation, Query, Statements
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 
 def put(name: str, value: str) -> Statements[str]:

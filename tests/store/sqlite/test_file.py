@@ -123,8 +123,8 @@ from quarterjack.engine.node import Node
 from quarterjack.declare.apply import apply
 from quarterjack.store.reader import Reader
 from quarterjack.service import open_store
-from quarterjack.targets import KINDS, make_targets
-from quarterjack.targets.registry import Registry
+from quarterjack.targets.kinds import KINDS, make_targets
+from quarterjack.targets.registrations import Registry
 
 path, opened, clock = Path(sys.argv[1]), [], SystemClock()
 file = path.with_name("q.yaml")

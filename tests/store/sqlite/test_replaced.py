@@ -16,7 +16,7 @@ from harness.store.stores import StoreClient, connection, new
 from quarterjack.errors import StoreUnavailable, StoreUnusable
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import open_database
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 START = at("08:00")
 

@@ -17,7 +17,7 @@ from quarterjack.errors import StoreUnavailable
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite import executor, store
 from quarterjack.store.sqlite.store import SqliteStore
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import HOUR, MINUTE
 
 READ_WITHOUT_END = """

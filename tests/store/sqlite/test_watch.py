@@ -12,7 +12,7 @@ from quarterjack.clock import SystemClock
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.statements import Query, Statements
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 
 
 def put(name: str, value: str) -> Statements[str]:

@@ -14,7 +14,7 @@ from quarterjack.errors import Conflict, NotFound, WrongState
 from quarterjack.rules import Limits, Plans, State
 from quarterjack.rules.policies.service_limits import DispatchRate
 from quarterjack.store.types import Caller, DeclarationRules, Difference, NewSchedule
-from quarterjack.targets import KINDS
+from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import SECOND
 
 

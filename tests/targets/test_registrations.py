@@ -13,8 +13,8 @@ import pytest
 from harness.crash.kills import PROGRAM, wait_for
 from quarterjack.cli.runtime import Runtime
 from quarterjack.rules.definition.capabilities import Capabilities
-from quarterjack.targets import make_targets
-from quarterjack.targets.registry import Registry, Workflow
+from quarterjack.targets.kinds import make_targets
+from quarterjack.targets.registrations import Registry, Workflow
 
 STARTED_SECONDS = 60
 DATABASE = ("--database", "sqlite:///try.db")
