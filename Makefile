@@ -23,7 +23,7 @@ DAYS ?=
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/leases.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-pairs bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties wheel mutate lines lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-targets bench-pairs bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties wheel mutate lines lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -82,7 +82,7 @@ check: .venv/ready  ## format, lint, types, import rules, style
 	@$(BIN)/lint-imports --no-logo | tail -n 3
 	@$(BIN)/pytest -q -p no:cacheprovider tests/tidy
 
-bench: bench-times bench-rules bench-engine bench-scale  ## all benchmarks
+bench: bench-times bench-rules bench-engine bench-targets bench-scale  ## all benchmarks
 
 bench-times: .venv-bench/ready  ## next fire times, beside cronsim, croniter, APScheduler and celery
 	@.venv-bench/bin/python bench/times.py
@@ -92,6 +92,9 @@ bench-rules: .venv/ready  ## plan and settle 10,000 schedules
 
 bench-engine: .venv-bench/ready  ## engine on SQLite and PostgreSQL, beside bare drivers and others
 	@PYTHONPATH=tests .venv-bench/bin/python -m bench.engine $(ARGS)
+
+bench-targets: .venv-bench/ready  ## an async no-op, beside APScheduler, procrastinate and Docket
+	@PYTHONPATH=tests .venv-bench/bin/python -m bench.targets $(ARGS)
 
 bench-pairs: .venv-bench/ready  ## CPU and statements of this tree beside those of a commit: BEFORE=
 	@.venv-bench/bin/python bench/pairs.py $(BEFORE)

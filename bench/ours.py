@@ -103,7 +103,7 @@ class Countdown:
         self._left = count
         self.over = asyncio.Event()
 
-    async def __call__(self) -> None:
+    async def run(self) -> None:
         self._left -= 1
         if not self._left:
             self.over.set()
@@ -180,7 +180,7 @@ async def due_at_once(database: Database, count: int) -> tuple[float, float, int
     async with opened(database) as store:
         await add(store, new_schedules([{"every": "1h"}] * count, created), created)
         work, before = Countdown(count), store.statements
-        async with running(store, work):
+        async with running(store, work.run):
             watch = Stopwatch(database)
             await work.over.wait()
         (seconds, cpu, server), statements = watch.read(), store.statements - before
@@ -197,7 +197,7 @@ async def backfilled(database: Database, count: int) -> tuple[float, float, floa
         (schedule,) = await add(store, new_schedules([fields], now), now)
         until, work = schedule.anchor_at, Countdown(count)
         control = Control(store, by="bench", origin="bench")
-        async with running(store, work) as node:
+        async with running(store, work.run) as node:
             watch = Stopwatch(database)
             await control.backfill(schedule.id, until - (count - 1) * MINUTE, until)
             node.hint("planner")
@@ -214,7 +214,7 @@ async def start_delays(database: Database, count: int, seconds: int, *, spread: 
     lateness = Lateness()
     async with opened(database) as store:
         await add(store, each_second(count, begin, spread=spread), CLOCK.now())
-        async with running(store, lateness):
+        async with running(store, lateness.run):
             await asyncio.sleep((end - CLOCK.now()) / SECOND + 1)
     return lateness.within(begin, end)
 
@@ -234,7 +234,7 @@ class Lateness:
     def __init__(self) -> None:
         self._noted: list[tuple[int, float]] = []
 
-    async def __call__(self) -> None:
+    async def run(self) -> None:
         now, slot = CLOCK.now(), Context.current()._call.slot
         self._noted.append((slot, (now - slot) / SECOND))
 
@@ -271,7 +271,7 @@ def idle(database: Database, seconds: float) -> Idle:
 
 
 async def _idle(database: Database, seconds: float) -> Idle:
-    async with opened(database) as store, running(store, Countdown(0)):
+    async with opened(database) as store, running(store, Countdown(0).run):
         await asyncio.sleep(WARM_UP_SECONDS)
         statements, started = statement_count(store, database), time.process_time()
         await asyncio.sleep(seconds)

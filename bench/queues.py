@@ -1,8 +1,10 @@
-"""Job queues on PostgreSQL, for comparison with the engine: pgqueuer and procrastinate.
+"""Job queues, for comparison with the engine: pgqueuer and procrastinate on PostgreSQL, and Docket.
 
-Neither stores schedules that a program adds while it runs, so only the queue is compared: no-op
-jobs are added, claimed, executed and marked as done in one process, as durably as by Quarterjack.
-pgqueuer takes a thousand at a time, as Quarterjack does; procrastinate runs a hundred at once.
+None stores schedules that a program adds while it runs, so only the queue is compared: no-op jobs
+are added, claimed, executed and marked as done in one process. The first two are as durable as
+Quarterjack; Docket keeps everything in memory, in its own replacement for a Redis server. pgqueuer
+takes a thousand at a time, as Quarterjack does; procrastinate runs a hundred at once, Docket a
+thousand: with fewer it mostly waits for its next look at the queue.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import asyncio
 import time
 
 import asyncpg
+from docket import Docket, Worker
 from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgDriver
 from pgqueuer.queries import Queries
@@ -18,6 +21,7 @@ from pgqueuer.types import QueueExecutionMode
 from procrastinate import App, PsycopgConnector
 
 from bench.databases import Database
+from bench.ours import Stopwatch
 
 BATCH = 1000
 CONCURRENCY = 100
@@ -46,8 +50,8 @@ async def pgqueuer(database: Database, count: int) -> tuple[float]:
     return (count / seconds,)
 
 
-async def procrastinate(database: Database, count: int) -> tuple[float]:
-    """The same."""
+async def procrastinate(database: Database, count: int) -> tuple[float, float, float]:
+    """The same, and CPU seconds of this process and of the server."""
     app, done = App(connector=PsycopgConnector(conninfo=database.url)), 0
 
     async def noop() -> None:
@@ -57,9 +61,27 @@ async def procrastinate(database: Database, count: int) -> tuple[float]:
     work = app.task(name="work")(noop)
     async with app.open_async():
         await app.schema_manager.apply_schema_async()
-        started = time.perf_counter()
+        watch = Stopwatch(database)
         await work.batch_defer_async(*({} for _ in range(count)))
         await asyncio.wait_for(app.run_worker_async(concurrency=CONCURRENCY, wait=False), 600)
-        seconds = time.perf_counter() - started
+        seconds, cpu, server = watch.read()
     assert done == count, f"{done} of {count} are done"
-    return (count / seconds,)
+    return count / seconds, cpu, server
+
+
+async def docket(database: Database, count: int) -> tuple[float, float, float]:
+    """The same, in memory."""
+    done = 0
+
+    async def work() -> None:
+        nonlocal done
+        done += 1
+
+    async with Docket(name="bench", url="memory://bench") as queue:
+        watch = Stopwatch(database)
+        await queue.add_many(queue.call(work)() for _ in range(count))
+        async with Worker(queue, concurrency=BATCH) as worker:
+            await worker.run_until_finished()
+        seconds, cpu, server = watch.read()
+    assert done == count, f"{done} of {count} are done"
+    return count / seconds, cpu, server

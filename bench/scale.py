@@ -154,7 +154,7 @@ async def pruned(place: Database, count: int) -> Pruned:
     begin, lateness = ours.CLOCK.now() + 2 * SECOND, ours.Lateness()
     async with ours.opened(place) as store:
         await ours.add(store, ours.each_second(PER_SECOND, begin, spread=True), begin - SECOND)
-        async with ours.running(store, lateness, Retention()):
+        async with ours.running(store, lateness.run, Retention()):
             await _old_runs_are_pruned(place)
             end = ours.CLOCK.now()
             await asyncio.sleep(SECONDS)

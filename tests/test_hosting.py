@@ -92,13 +92,19 @@ def test_a_second_start_is_an_error_and_the_first_goes_on(tmp_path: Path):
 
 def test_the_declaration_is_complete_once_it_has_started(tmp_path: Path):
     app = new_app(tmp_path)
+    earlier = app.task("named")
     with started(app):
         for declare in (
             lambda: app.task(state_of_host),
             lambda: app.schedule("key", "task", "1h"),
             lambda: app.every("1h"),
+            lambda: app.workflow(1)(state_of_host),
+            lambda: app.prompt_handler(state_of_host),
+            lambda: app.on_worker_start(state_of_host),
+            lambda: app.on_worker_stop(state_of_host),
+            lambda: earlier(state_of_host),
         ):
-            with pytest.raises(Conflict, match=r"declare tasks and schedules before start\(\)"):
+            with pytest.raises(Conflict, match=r"handlers and hooks before start\(\)"):
                 declare()
     app.task(state_of_host)
 
@@ -440,6 +446,30 @@ def test_run_is_refused_where_it_cannot_handle_signals(tmp_path: Path):
     assert "only the main thread" in str(refusal)
     with started(app), pytest.raises(SystemExit, match="it was started already"):
         app.run(port=0)
+
+
+@pytest.mark.parametrize(
+    ("environment", "written", "used"),
+    [
+        ("sqlite:///deployed.db", "sqlite:///written.db", "deployed.db"),
+        (None, "sqlite:///written.db", "written.db"),
+        (None, None, "quarterjack.db"),
+    ],
+)
+def test_the_environment_of_a_deployment_wins_over_the_program(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: str | None,
+    written: str | None,
+    used: str,
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("QUARTERJACK_DATABASE_URL", raising=False)
+    if environment is not None:
+        monkeypatch.setenv("QUARTERJACK_DATABASE_URL", environment)
+
+    with started(Quarterjack(written, name="test")):
+        assert [each.name for each in tmp_path.glob("*.db")] == [used]
 
 
 def test_a_command_that_imports_a_program_is_what_runs_it(tmp_path: Path):

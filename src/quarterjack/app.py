@@ -15,9 +15,8 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from quarterjack.declare.code import TARGET_FIELDS, CodeSource
-from quarterjack.declare.functions import calling_module, calling_place, check_hook
-from quarterjack.errors import Conflict
-from quarterjack.hosting import Host
+from quarterjack.declare.functions import calling_module, calling_place, name_of
+from quarterjack.hosting import STORE_TIMEOUT, Host
 from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.targets.registrations import Workflow
 from quarterjack.times import Recurrence
@@ -88,7 +87,6 @@ class Quarterjack:
     def task(self, function: Any = None, /, *, queue: str | None = None) -> Any:
         """Register a function as a task: `@app.task`, or `@app.task("name", queue="reports")`. The
         function itself is unchanged. Schedules of the task use its queue."""
-        self._refuse_when_running()
         place = calling_place(1)
         if function is not None and not isinstance(function, str):
             self._source.add_task(function, place, None, queue)
@@ -112,7 +110,6 @@ class Quarterjack:
         `timezone`, `max_retries`, `timeout`, `if_running`, `catch_up` and so on. With `prompt`,
         `workflow_id` or `command` it has no task: `app.schedule("health", "1h", prompt="...")`.
         """
-        self._refuse_when_running()
         place = calling_place(1)
         if second is not _LEFT_OUT:
             return self._source.add_schedule(key, first, second, fields, place)
@@ -135,14 +132,16 @@ class Quarterjack:
     def _short_form(
         self, when: Mapping[str, Any], fields: Mapping[str, Any], place: str
     ) -> Callable[[F], F]:
-        self._refuse_when_running()
         return self._source.decorator(None, when, fields, place)
 
     def workflow(self, number: int, *, nodes: Iterable[str] = ()) -> Callable[[F], F]:
         """Register a function for schedules with this `workflow_id`. It is called with the event,
         a mapping; with `nodes`, only these trigger nodes are accepted."""
-        self._refuse_when_running()
         place = calling_place(1)
+        with self._source.noting(place):
+            if callable(number):
+                remedy = "write it with the number of the workflow, as in @app.workflow(1)"
+                raise invalid("workflow", name_of(number), "has no number", remedy)
 
         def decorate(function: F) -> F:
             self._source.add_workflow(number, Workflow(function, frozenset(nodes)), place)
@@ -153,22 +152,19 @@ class Quarterjack:
     def prompt_handler(self, function: F) -> F:
         """Register the function that prompts are given to: `handler(prompt, model, opts, user)`.
         What it returns is the result of the run."""
-        self._refuse_when_running()
         self._source.set_prompt_handler(function, calling_place(1))
         return function
 
     def on_worker_start(self, function: F) -> F:
         """Call this function, sync or async, before a worker executes its first run."""
-        with self._source.noting(calling_place(1)):
-            check_hook("on_worker_start", function)
-            self._source.registry.on_start.append(function)
+        hooks = self._source.registry.on_start
+        self._source.add_hook("on_worker_start", hooks, function, calling_place(1))
         return function
 
     def on_worker_stop(self, function: F) -> F:
         """Call this function, sync or async, after a worker has executed its last run."""
-        with self._source.noting(calling_place(1)):
-            check_hook("on_worker_stop", function)
-            self._source.registry.on_stop.append(function)
+        hooks = self._source.registry.on_stop
+        self._source.add_hook("on_worker_stop", hooks, function, calling_place(1))
         return function
 
     def declaration(self) -> Declaration:
@@ -183,19 +179,27 @@ class Quarterjack:
         """Plan and run the schedules in this process until SIGINT or SIGTERM."""
         self._host.run(host, port, workers)
 
-    def start(self, *, plans: bool = True, works: bool = True) -> None:
+    def start(
+        self, *, plans: bool = True, works: bool = True, timeout: float | None = STORE_TIMEOUT
+    ) -> None:
         """Plan and run the schedules in a thread of this program. Returns when that is ready, or
-        raises what made it impossible. A second start is an error."""
-        self._host.start(plans=plans, works=works)
+        raises what made it impossible. A second start is an error.
+
+        `timeout`: after how many seconds it gives up, with `StoreUnavailable`, if the database
+        cannot be reached; None is never. One attempt to connect takes up to 5 seconds."""
+        self._host.start(plans=plans, works=works, timeout=timeout)
 
     def stop(self) -> None:
-        """Finish the work under way, then stop. May be repeated; during a start it waits for it."""
+        """Finish the work under way, then stop. May be repeated; a start that is under way ends,
+        also one that waits for the database."""
         self._host.stop()
 
-    def lifespan(self, _host_app: object = None) -> AbstractAsyncContextManager[None]:
+    def lifespan(
+        self, _host_app: object = None, *, timeout: float | None = STORE_TIMEOUT
+    ) -> AbstractAsyncContextManager[None]:
         """Start and stop with an ASGI application: `FastAPI(lifespan=app.lifespan)`. Async tasks
-        run on the loop of the application."""
-        return self._host.lifespan()
+        run on the loop of the application. `timeout` as for `start`."""
+        return self._host.lifespan(timeout)
 
     def run_now(self, key: str) -> str:
         """Add a run of a schedule that may start at once. Returns its id."""
@@ -231,11 +235,6 @@ class Quarterjack:
         """Continue what a crash interrupted; every start does this. Returns how many runs are ready
         because of it; repeating it returns 0."""
         return self._host.recover()
-
-    def _refuse_when_running(self) -> None:
-        if self._host.is_running:
-            remedy = "declare tasks and schedules before start()"
-            raise Conflict(f"the declaration is complete once it has started; {remedy}")
 
 
 def _with_interval(limits: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -19,6 +19,7 @@ from quarterjack.control import Control, recover
 from quarterjack.declare.code import CodeSource, is_import_only
 from quarterjack.declare.declaration import Declaration
 from quarterjack.errors import Conflict, QuarterjackError
+from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.service import Serve, Service, open_store
 from quarterjack.store.address import without_secrets
 from quarterjack.targets.kinds import KINDS
@@ -28,6 +29,9 @@ from quarterjack.views import run_view
 T = TypeVar("T")
 _SHOWN_MAX = 20
 _CANCELLING_SECONDS = 2.0
+STORE_TIMEOUT = 30.0
+"""How many seconds a start in another program waits for a database that cannot be reached."""
+_POLL_SECONDS = 0.05
 _FORK_REMEDY = (
     "start() in each worker process instead, such as in gunicorn's post_worker_init hook or in the "
     "lifespan of the application"
@@ -47,14 +51,10 @@ class Host:
     def __init__(self, app: App) -> None:
         self._app = app
         self._lock = threading.Lock()
-        """Held during a start and a stop, so that a stop waits for a start."""
+        """Held during a start and a stop: a stop ends a start, and waits for its end."""
         self._running: _Running | None = None
         self._process: int | None = None
         """The process that has started it."""
-
-    @property
-    def is_running(self) -> bool:
-        return self._running is not None
 
     def run(self, host: str, port: int, workers: int | None) -> None:
         """In the foreground of a console, until a signal."""
@@ -86,36 +86,45 @@ class Host:
     def _summary(self, declaration: Declaration) -> Iterator[str]:
         tasks, schedules = len(self._app.source.registry.tasks), declaration.specifications
         database = without_secrets(self._url(declaration))
-        yield f"quarterjack: {len(schedules)} schedules, {tasks} tasks, {database}"
+        counts = f"{_counted(len(schedules), 'schedule')}, {_counted(tasks, 'task')}"
+        yield f"quarterjack: {counts}, {database}"
         for key in list(schedules)[:_SHOWN_MAX]:
             yield f"  {key}: {schedules[key].recurrence.describe()}"
         if len(schedules) > _SHOWN_MAX:
             yield f"  and {len(schedules) - _SHOWN_MAX} more"
 
-    def start(self, *, plans: bool, works: bool) -> None:
+    def start(self, *, plans: bool, works: bool, timeout: float | None) -> None:
         if is_import_only.get():
             return
         self._refuse_after_fork()
+        _check_timeout(timeout)
         with self._lock:
             if self._running is not None:
                 raise Conflict("it was started already; stop() it first")
             self._process = os.getpid()
+            roles = {"plans": plans, "works": works}
             try:
-                service = self._service(self._declaration(), plans=plans, works=works)
+                service = self._service(self._declaration(), **roles, store_timeout=timeout)
                 self._running = _Running(service)
-                self._running.wait_until_ready()
+                self._running.start()
             except BaseException:
                 self._running = self._process = None
                 raise
 
     def stop(self) -> None:
         self._refuse_after_fork()
-        if self._running is not None:
-            self._running.refuse_from_inside()
-        with self._lock:
+        while True:
+            if (running := self._running) is not None:
+                running.refuse_from_inside()
+                running.request_stop()
+            if self._lock.acquire(timeout=_POLL_SECONDS):
+                break
+        try:
             running, self._running, self._process = self._running, None, None
             if running is not None:
                 running.stop()
+        finally:
+            self._lock.release()
 
     def _refuse_after_fork(self) -> None:
         """Threads do not survive a fork: in the child nothing runs, and the lock may stay held."""
@@ -123,7 +132,7 @@ class Host:
             raise Conflict(f"this process was forked after start(); {_FORK_REMEDY}")
 
     @asynccontextmanager
-    async def lifespan(self) -> AsyncIterator[None]:
+    async def lifespan(self, timeout: float | None) -> AsyncIterator[None]:
         """Async tasks run on the running loop, the engine in its thread."""
         registry = self._app.source.registry
         before = registry.loop
@@ -131,7 +140,7 @@ class Host:
             if self._running is None:
                 registry.loop = asyncio.get_running_loop()
             try:
-                await asyncio.to_thread(self.start, plans=True, works=True)
+                await asyncio.to_thread(self.start, plans=True, works=True, timeout=timeout)
             except asyncio.CancelledError:  # the thread goes on with the start
                 await asyncio.to_thread(self.stop)
                 raise
@@ -208,34 +217,53 @@ class _Running:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._loop = asyncio.new_event_loop()
-        self._is_ready = threading.Event()
+        self._is_ready = False
+        self._is_ready_or_ended = threading.Event()
+        self._is_stopping = False
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="quarterjack", daemon=True)
-        self._thread.start()
 
     def _run(self) -> None:
         try:
-            self._loop.run_until_complete(self._service.run(self._is_ready.set))
+            self._loop.run_until_complete(self._service.run(self._note_ready))
         except BaseException as error:
             self._error = error
         finally:
             self._loop.run_until_complete(_cancel_tasks())
             self._loop.close()
-            self._is_ready.set()
+            self._is_ready_or_ended.set()
 
-    def wait_until_ready(self) -> None:
+    def _note_ready(self) -> None:
+        self._is_ready = True
+        self._is_ready_or_ended.set()
+
+    def start(self) -> None:
+        """Returns when it is ready. After an error the thread has ended."""
+        self._thread.start()
         try:
-            self._is_ready.wait()
+            self._is_ready_or_ended.wait()
         except BaseException:  # such as KeyboardInterrupt
             self.stop()
             raise
         if self._error is not None:
             self._thread.join()
             raise self._error
+        if not self._is_ready:
+            self._thread.join()
+            raise Conflict("stop() was called before the start was complete; start() it again")
+
+    def request_stop(self) -> None:
+        """Only the first one counts: the service takes a second one as an order to hurry."""
+        with suppress(RuntimeError):  # the loop is closed: it has ended
+            self._loop.call_soon_threadsafe(self._stop_once)
+
+    def _stop_once(self) -> None:
+        if not self._is_stopping:
+            self._is_stopping = True
+            self._service.stop()
 
     def stop(self) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._service.stop)
+        self.request_stop()
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -244,6 +272,13 @@ class _Running:
         if threading.current_thread() is self._thread:
             remedy = "call it from the program, or from a thread that the task does not wait for"
             raise Conflict(f"stop() waits for running work, and a task calls it; {remedy}")
+
+
+def _check_timeout(timeout: object) -> None:
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (is_number and timeout >= 0):  # type: ignore[operator]
+        remedy = "give seconds, or None to wait without a limit"
+        raise invalid("timeout", timeout, "is not a number of seconds", remedy)
 
 
 async def _cancel_tasks() -> None:
@@ -266,6 +301,10 @@ def _serving(host: str, port: int) -> Serve:
         return server
 
     return serve
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _print(line: str) -> None:

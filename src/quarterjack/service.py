@@ -31,8 +31,10 @@ from quarterjack.store.types import NodeInfo
 from quarterjack.targets.kinds import KINDS, make_targets
 from quarterjack.targets.registrations import Registry
 from quarterjack.telemetry.logs import log, log_fields
+from quarterjack.times.instants import SECOND
 
 _RETRY_SECONDS = 1.0
+_LOG_INTERVAL = 10 * SECOND
 _UNSETTLED = "the store was unavailable and some runs are unsettled; the log names them; restart"
 Serve: TypeAlias = Callable[[Callable[[], list[str]]], Awaitable[asyncio.Server]]
 """Starts a server; it is given a function that says why the node is not ready."""
@@ -72,7 +74,10 @@ class Service:
         plans: bool = True,
         works: bool = True,
         take_over: bool = False,
+        store_timeout: float | None = None,
     ) -> None:
+        """`store_timeout`: how many seconds a start waits for a store that is unavailable; None is
+        without a limit, as for a program under a supervisor."""
         self._clock = clock
         self._declaration = declaration
         self._database = database
@@ -81,21 +86,32 @@ class Service:
         self._config = declaration.node_config(self._worker)._replace(plans=plans, works=works)
         self._registry = registry or Registry()
         self._take_over = take_over
+        self._store_timeout = store_timeout
         self._node: Node | None = None
-        self._is_stopping = False
+        self._opening: asyncio.Task[Store] | None = None
+        self._stop_requested = asyncio.Event()
 
     def stop(self) -> None:
         """Finish the work under way, then return from `run`; called again, hand work back at once.
-        A start that is under way is stopped as well."""
-        self._is_stopping = True
+        A start that is under way is stopped as well, and does not wait for the store any more."""
+        self._stop_requested.set()
+        if self._opening is not None:
+            self._opening.cancel()
         if self._node is not None:
             self._node.stop()
 
     async def run(self, on_ready: Callable[[], None] = lambda: None) -> None:
         """Run until `stop`. Raises what makes a start impossible, `StoreUnusable` when the store
         must not be used any more, and `Conflict` if runs could not be settled at the end."""
-        durability = self._declaration.settings.durability
-        store = await self._retried(partial(open_store, self._database, self._clock, durability))
+        self._registry.is_in_use = True
+        try:
+            await self._run(on_ready)
+        finally:
+            self._registry.is_in_use = False
+
+    async def _run(self, on_ready: Callable[[], None]) -> None:
+        self._wait = _StoreWait(self._clock, self._store_timeout)
+        store = await self._retried(self._open_store)
         if store is None:
             return
         try:
@@ -120,9 +136,9 @@ class Service:
             await self._retried(lambda: store.register(self._node_info(store.now())))
             if self._config.plans:
                 node.add(await self._apply_declaration(store))
+            if self._stop_requested.is_set():
+                return True
             self._node = node
-            if self._is_stopping:
-                node.stop()
             place = without_secrets(self._database)
             log.info("up %s", log_fields(database=place, worker=self._worker, at=address))
             await self._call_hooks(self._registry.on_start)
@@ -164,12 +180,54 @@ class Service:
         is_older = applied is not None and applied.is_refused
         return Reconciler(store, declaration, is_older=is_older)
 
+    async def _open_store(self) -> Store | None:
+        """None if it was stopped. A SQLite file is opened in a thread, which takes a moment and is
+        not interrupted."""
+        durability = self._declaration.settings.durability
+        opening = asyncio.create_task(open_store(self._database, self._clock, durability))
+        self._opening = opening if is_postgres(self._database) else None
+        try:
+            return await opening
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():  # somebody else's cancellation
+                raise
+            return None
+        finally:
+            self._opening = None
+
     async def _retried(self, request: Callable[[], Awaitable[T]]) -> T | None:
         """The answer of the store, retried while it is unavailable; None once we are stopping."""
-        while not self._is_stopping:
+        while not self._stop_requested.is_set():
             try:
                 return await request()
             except StoreUnavailable as error:
-                log.warning("waiting for the store: %s", error)
-                await asyncio.sleep(_RETRY_SECONDS)
+                self._wait.note(error)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stop_requested.wait(), _RETRY_SECONDS)
         return None
+
+
+class _StoreWait:
+    """A start that waits for its store: the log says so at once and then every 10 seconds, until
+    the timeout."""
+
+    def __init__(self, clock: SystemClock, timeout: float | None) -> None:
+        self._clock = clock
+        self._timeout = timeout
+        self._started_at = clock.since_boot()
+        self._logged = ("", 0)
+        """The last line, and when."""
+
+    def note(self, error: StoreUnavailable) -> None:
+        """Raises once the timeout has passed."""
+        now, text = self._clock.since_boot(), str(error)
+        waited = (now - self._started_at) // SECOND
+        if self._timeout is not None and now - self._started_at >= self._timeout * SECOND:
+            raise StoreUnavailable(f"not started, gave up after {waited} s: {text}") from error
+        logged, logged_at = self._logged
+        if text != logged or now - logged_at >= _LOG_INTERVAL:
+            self._logged = (text, now)
+            log.warning(
+                "waiting for the store, retrying %s: %s", log_fields(waited=f"{waited}s"), text
+            )

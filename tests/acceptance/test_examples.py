@@ -29,11 +29,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 45
 """Far more than anything here takes; what ends because of it has failed."""
 PYTHON = [sys.executable]
-UVICORN = [*PYTHON, "-m", "uvicorn", "fastapi_app:app", "--port", "0", "--workers", "2"]
-GUNICORN = [
+UVICORN = [*PYTHON, "-m", "uvicorn", "--port", "0"]
+TWO_UVICORNS = [*UVICORN, "fastapi_app:app", "--workers", "2"]
+TWO_GUNICORNS = [
     *PYTHON, "-m", "gunicorn", "--config", "gunicorn_conf.py", "--bind", "127.0.0.1:0",
     "--workers", "2", "flask_app:app",
 ]  # fmt: skip
+UVICORN_LISTENS = "Uvicorn running on"
+GUNICORN_LISTENS = "Listening at:"
 
 
 class Programs:
@@ -58,9 +61,14 @@ class Programs:
         self.running.append(started)
         return started
 
-    def stop(self, program: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM) -> None:
+    def stop(
+        self,
+        program: subprocess.Popen[bytes],
+        how: signal.Signals = signal.SIGTERM,
+        exit_code: int = 0,
+    ) -> None:
         program.send_signal(how)
-        assert program.wait(SECONDS) == 0, self.out()
+        assert program.wait(SECONDS) == exit_code, self.out()
 
     def end(self) -> None:
         """Kills what a failed test has left running."""
@@ -96,6 +104,7 @@ class Programs:
             return [(each.run.slot, str(each.run.state)) for each in found]
 
     def live_nodes(self) -> list[tuple[bool, bool]]:
+        """What each of them does: plans, works."""
         with closing(Reader(self.url, KINDS)) as reader:
             return sorted((each.plans, each.works) for each in reader.nodes())
 
@@ -193,41 +202,48 @@ def test_an_asyncio_program_shares_its_loop_with_its_tasks(programs: Programs):
     assert lines == ["reading", "reading", "added run", "reading"], programs.out()
 
 
+@pytest.mark.mission("V1")
+def test_the_tasks_of_a_starlette_program_use_what_its_lifespan_opens_and_closes(
+    programs: Programs,
+):
+    program = programs.start(*UVICORN, "starlette_app:app")
+    address = programs.address(UVICORN_LISTENS)
+    programs.wait_for_line(r"^refresh 1-\d+ with 1 connection$")
+    assert request(f"{address}/refresh", "POST")["run"].startswith("1-")
+    assert {run["schedule"] for run in request(f"{address}/runs")} == {"refresh"}
+    # A single uvicorn raises the signal again when it has shut down.
+    programs.stop(program, exit_code=-signal.SIGTERM)
+
+    assert programs.live_nodes() == []
+    lines = re.findall(r"^(?:refresh 1-\d+ with|the pool) .*$", programs.out(), re.MULTILINE)
+    assert lines[-1] == "the pool is closed"
+    assert all(line.endswith(" with 1 connection") for line in lines[:-1]), lines
+
+
 @pytest.mark.parametrize(
     ("command", "listening", "key"),
     [
-        pytest.param(UVICORN, "Uvicorn running on", "refresh", id="uvicorn"),
-        pytest.param(GUNICORN, "Listening at:", "count_orders", id="gunicorn"),
+        pytest.param(TWO_UVICORNS, UVICORN_LISTENS, "refresh", id="uvicorn"),
+        pytest.param(TWO_GUNICORNS, GUNICORN_LISTENS, "count_orders", id="gunicorn"),
     ],
 )
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 @pytest.mark.mission("H6", "V1")
 def test_each_slot_runs_once_in_a_server_with_two_processes(
-    programs: Programs, command: list[str], listening: str, key: str
+    programs: Programs, store: str, command: list[str], listening: str, key: str
 ):
+    if store == "postgresql":
+        programs.url = new_database(key)
     program = programs.start(*command)
     address = programs.address(listening)
-    wait_for((programs.folder / "quarterjack.db").exists, SECONDS, "a database")
-    wait_for(lambda: len(programs.live_nodes()) == 2, SECONDS, "both processes")
     programs.wait_for_line(rf"^{key} ", 3)
+    wait_for(lambda: len(programs.live_nodes()) == 2, SECONDS, "both processes")
     shown = request(f"{address}/runs")
     programs.stop(program)
 
     assert {run["schedule"] for run in shown} == {key}
     assert programs.live_nodes() == []
     check_slots(programs, key)
-
-
-@pytest.mark.mission("H6", "V1")
-def test_each_slot_runs_once_in_a_server_with_two_processes_on_postgresql(programs: Programs):
-    programs.url = new_database("two_processes")
-    program = programs.start(*UVICORN)
-    address = programs.address("Uvicorn running on")
-    programs.wait_for_line(r"Application startup complete", 2)
-    programs.wait_for_line(r"^refresh ", 3)
-    assert request(f"{address}/refresh", "POST")["run"].startswith("1-")
-    programs.stop(program)
-
-    check_slots(programs, "refresh")
 
 
 @pytest.mark.mission("H1", "H3", "H10")

@@ -177,6 +177,7 @@ def test_the_fourth_seeds_backend_starts_stops_adapts_and_recovers(backend: Back
     assert b"slow starts" not in stored, "callbacks are not stored"
 
 
+@pytest.mark.mission("V1")
 def test_a_stop_waits_for_running_work(backend: Backend):
     process = backend.start(BACKEND.replace("RETRY_DELAY", "1m"))
     backend.wait_for("slow starts")

@@ -4,6 +4,7 @@ PostgreSQL."""
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -42,6 +43,7 @@ def send_report() -> Ok[None] | Err:
     return Err("no_recipients", "nobody wants it", retry=False)
 
 app.schedule("daily-cleanup", "cleanup_old_data", Daily(time(3, 0, 0)), timezone="UTC")
+app.schedule("daily-report", "generate_report", Daily(time(3, 0, 0)))
 app.schedule("hourly-sync", "sync_data", Every(hours=1), args=["crm"], catch_up="run_all")
 app.schedule("morning-report", "send_report", Daily(time(9, 0, 0)), timezone="America/New_York")
 # The same with intervals that a test can wait for.
@@ -52,7 +54,10 @@ app.schedule(
 app.schedule("failing", "send_report", Every(seconds=1))
 """
 OPEN_RUNS = "select 1 from runs where finished_at is null"
-BAD = 'app.schedule("bad", "nonexistent_task", Daily(time(3, 0, 0)), queue="other")\n'
+BAD = """
+app.schedule("bad", "nonexistent_task", Daily(time(3, 0, 0)), queue="other")
+app.schedule("incomplete", "sync_data", Every(hours=1), kwargs={"deep": True})
+"""
 
 
 class Deployment(ManyNodes):
@@ -100,7 +105,8 @@ def test_the_third_seeds_program_runs_with_a_scheduler_and_a_worker(deployment: 
     wait_for(lambda: deployment.query("select 1 from slots_not_run"), 30, "caught up")
     deployment.stop(again)
     wait_for(lambda: not deployment.query(OPEN_RUNS), 30, "all runs have ended")
-    deployment.stop(worker)
+    worker.send_signal(signal.SIGINT)
+    assert worker.wait(30) == 0, deployment.log()
 
     runs = deployment.runs()
     first = {key: each[0] for key, each in runs.items()}
@@ -121,14 +127,17 @@ def slot_distances(runs: list[dict[str, Any]]) -> list[int]:
 
 
 @pytest.mark.mission("H3", "H4")
-def test_a_schedule_of_a_task_that_is_not_registered_fails_the_start(deployment: Deployment):
+def test_schedules_without_their_task_queue_or_arguments_fail_the_start(deployment: Deployment):
     deployment.write(INSTANCE + BAD)
 
     scheduler = deployment.start(what=("scheduler", "--loglevel=INFO"))
 
     assert scheduler.wait(30) == 1
-    line = INSTANCE.count("\n") + 1
-    start = f'  - myapp/instance.py:{line}: schedule "bad": '
-    assert f'{start}task "nonexistent_task" is not registered' in deployment.log()
-    assert f'{start}queue "other" is not declared; use one of default' in deployment.log()
+    line = INSTANCE.count("\n") + 2
+    bad = f'  - myapp/instance.py:{line}: schedule "bad": '
+    assert f'{bad}task "nonexistent_task" is not registered' in deployment.log()
+    assert f'{bad}queue "other" is not declared; use one of default' in deployment.log()
+    incomplete = f'  - myapp/instance.py:{line + 1}: schedule "incomplete": task "sync_data" '
+    missing = "cannot be called so: missing a required argument: 'source'"
+    assert f"{incomplete}{missing}" in deployment.log()
     assert deployment.query("select 1 from schedules") == []

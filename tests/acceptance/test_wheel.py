@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.acceptance.wheel import build, check_installed, missing_files
+from harness.acceptance.wheel import build, check_installed, missing_files, unexpected_files
 
 
 @pytest.mark.unmeasured
@@ -16,4 +16,5 @@ def test_the_wheel_is_complete_and_runs_where_plain_pip_has_installed_it(tmp_pat
     wheel = build(tmp_path)
 
     assert missing_files(wheel) == []
+    assert unexpected_files(wheel) == []
     assert check_installed(wheel, sys.executable)

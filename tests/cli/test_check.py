@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -11,6 +12,11 @@ from harness.crash.kills import RealService
 from harness.crash.many_nodes import ManyNodes
 from quarterjack.cli import commands
 from quarterjack.cli.runtime import Runtime
+from quarterjack.clock import SystemClock
+from quarterjack.declare.apply import apply
+from quarterjack.declare.declaration import read_declaration
+from quarterjack.declare.yaml_file import read_yaml
+from quarterjack.service import open_store
 
 
 def check(folder: Path, text: str) -> list[str]:
@@ -55,6 +61,48 @@ def test_it_prints_what_a_start_would_add_change_and_remove_and_changes_nothing(
         "  remove gone",
     ]
     assert service.query("select key, version, deleted_at from schedules order by id") == rows
+
+
+def apply_file(folder: Path, text: str) -> None:
+    """As a start does."""
+    file = folder / "quarterjack.yaml"
+    file.write_text(text)
+
+    async def run() -> None:
+        store = await open_store(f"sqlite:///{folder / 'quarterjack.db'}", SystemClock())
+        await apply(store, read_declaration(read_yaml(file)), store.now())
+        await store.close()
+
+    asyncio.run(run())
+
+
+KEPT = "schedules:\n  kept: {every: 1h, command: [x]}\n"
+GONE = "  gone: {every: 1h, command: [x]}\n"
+
+
+def test_it_knows_which_schedules_of_the_older_default_name_a_start_takes_over(tmp_path: Path):
+    apply_file(tmp_path, f"name: default\n{KEPT}{GONE}")
+
+    assert check(tmp_path, KEPT) == [
+        "is valid: 1 schedule, 0 tasks",
+        '  take over 2 schedules of the older default name "default"',
+        "  remove gone",
+    ]
+    assert check(tmp_path, KEPT.replace("kept", "new"))[1:] == ["  add new: every hour"]
+
+
+def test_it_refuses_what_a_start_refuses(tmp_path: Path):
+    apply_file(tmp_path, KEPT)
+    (tmp_path / "moved").mkdir()
+    moved = tmp_path / "moved/quarterjack.yaml"
+    moved.write_text(KEPT)
+    database = f"sqlite:///{tmp_path / 'quarterjack.db'}"
+    arguments = ["check", str(moved), "--database", database]
+
+    result = CliRunner().invoke(commands, arguments, obj=Runtime())
+
+    assert result.exit_code == 1
+    assert "start it once with --take-over" in result.output
 
 
 def test_an_invalid_file_is_a_usage_error(cli: CommandLine, tmp_path: Path):

@@ -138,7 +138,7 @@ class TestUpgrade:
         result = run("postgresql://ada:s3cret@127.0.0.1:1/app", "db", "upgrade")
 
         assert (result.exit_code, "s3cret" in result.output) == (1, False)
-        assert "postgresql://127.0.0.1:1/app: connection lost" in result.output
+        assert "postgresql://127.0.0.1:1/app: cannot be reached" in result.output
 
 
 class TestCheck:

@@ -97,7 +97,7 @@ class TestUnusableDatabase:
     def test_an_unreachable_server(self):
         (problem,) = problems_of("postgresql://ada:s3cret@127.0.0.1:1/app", code=1)
 
-        assert "failed: database postgresql://127.0.0.1:1/app: connection lost" in problem
+        assert "failed: database postgresql://127.0.0.1:1/app: cannot be reached" in problem
 
     def test_a_database_without_our_schema(self):
         assert "no Quarterjack schema in this database" in str(

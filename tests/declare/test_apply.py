@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from harness.declare.declarations import apply_to, keys, start
-from harness.store.node_info import pid_of_ended_process, register
+from harness.store.node_info import pid_of_ended_process, register, register_worker
 from harness.store.stores import StoreClient, new
 from quarterjack import rules
 from quarterjack.declare.declaration import Declaration
-from quarterjack.errors import Conflict
+from quarterjack.errors import Conflict, InvalidSpecification
 from quarterjack.rules import Status
 from quarterjack.times.instants import SECOND
 
@@ -225,3 +225,66 @@ class TestAnOlderRevision:
         start(client, declared(OLD), "n1")
 
         assert keys(client) == ["a"]
+
+
+NEEDS_TASK = "name: file\nschedules:\n  a: {every: 1h, task: %s}\n"
+
+
+class TestWhatWorkersCanRun:
+    """A declaration is refused if no live worker can run it; its own workers may come later."""
+
+    def test_a_task_that_no_live_worker_has_is_refused(
+        self, client: StoreClient, declared: Declare
+    ):
+        register_worker(client, "worker", ["command"])
+
+        with pytest.raises(InvalidSpecification, match='"task" cannot be run by any live worker'):
+            apply_to(client, declared(NEEDS_TASK % "report"))
+
+        assert keys(client) == []
+
+    def test_a_node_with_the_same_declaration_counts_though_it_only_plans(
+        self, client: StoreClient, declared: Declare
+    ):
+        declaration = declared(NEEDS_TASK % "report")
+        register_worker(client, "worker", ["command"])
+        register_worker(client, "scheduler", ["task"], works=False, revision=declaration.revision)
+
+        apply_to(client, declaration)
+
+        assert keys(client) == ["a"]
+
+    def test_another_node_that_only_plans_does_not_count(
+        self, client: StoreClient, declared: Declare
+    ):
+        register_worker(client, "worker", ["command"])
+        register_worker(client, "scheduler", ["task"], works=False)
+
+        with pytest.raises(InvalidSpecification, match='"task" cannot be run by any live worker'):
+            apply_to(client, declared(NEEDS_TASK % "report"))
+
+    def test_a_worker_that_has_ended_does_not_count(self, client: StoreClient, declared: Declare):
+        register_worker(client, "worker", ["command"])
+        register_worker(client, "old", ["task"], pid=pid_of_ended_process())
+
+        with pytest.raises(InvalidSpecification, match='"task" cannot be run by any live worker'):
+            apply_to(client, declared(NEEDS_TASK % "report"))
+
+    def test_without_a_worker_everything_is_accepted(self, client: StoreClient, declared: Declare):
+        register_worker(client, "scheduler", ["command"], works=False)
+
+        apply_to(client, declared(NEEDS_TASK % "report"))
+
+        assert keys(client) == ["a"]
+
+
+def test_a_declared_schedule_has_no_user(client: StoreClient, declared: Declare):
+    """Its work runs as the service. One that a person creates has its owner."""
+    apply_to(client, declared(ONE.replace("1h,", "1h, first_run: now,")))
+    hers = new("b", client.now, every="1h", first_run="now", command=["x"])
+    client.add_all([hers._replace(owner="ada")])
+    client.plan()
+
+    owners = {claim.run.schedule_id: claim.owner for claim in client.claim()}
+
+    assert owners == {1: None, 2: "ada"}

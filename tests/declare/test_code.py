@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -127,6 +128,23 @@ def test_arguments_must_fit_the_signature_of_the_task(fields: dict[str, Any], me
     assert found.replace("tests/declare/", "") == expected
 
 
+def evaluated() -> Any:
+    """A function whose annotations are values, as without `from __future__ import annotations`."""
+
+    def task(days: int, since: object = None, *names: str) -> None: ...
+
+    task.__annotations__ = {"days": int, "since": datetime | None, "names": list[Machine]}
+    return task
+
+
+def test_a_signature_is_shown_as_it_is_written_also_with_evaluated_annotations():
+    with pytest.raises(InvalidSpecification) as error:
+        check_arguments("task", evaluated(), [], {})
+
+    shown = "it takes (days: int, since: datetime.datetime | None = None, *names: list[Machine])"
+    assert shown in str(error.value).replace(f"{__name__}.", "")
+
+
 def with_context(context: Context, days: int, db: object = Depends(object)) -> None: ...
 
 
@@ -206,8 +224,8 @@ def test_names_keys_tasks_and_queues_are_checked_and_all_problems_reported_at_on
         f"use another key; the first is at tests/declare/{HERE}:{start + 7}",
         f'{HERE}:{start + 9}: schedule "d": task "generator" is not registered; '
         f"decorate it with @app.task, at tests/declare/{place_in_file(generator)}",
-        f'{HERE}:{start + 10}: schedule "?" has no task; write it with @ above a function, '
-        "or give the task: app.schedule(key, task, when)",
+        f'{HERE}:{start + 10}: schedule "?" has no task; write it as @app.every("5m") above a '
+        "function, or as app.schedule(key, task, when)",
         f"{HERE}:{start + 11}: task None is not a task; give a function, or its name",
         f'{HERE}:{start + 12}: schedule "12" looks like an id; use a name with a letter, or none',
     ]
@@ -245,6 +263,7 @@ def test_workflows_prompt_handlers_and_hooks_must_take_what_they_are_given():
     app.workflow(0)(takes_event)
     app.workflow(8)(takes_event)
     app.workflow(8)(takes_event)
+    app.workflow(takes_event)
     app.prompt_handler(takes_event)
     app.prompt_handler(takes_prompt)
     app.prompt_handler(takes_prompt)
@@ -259,9 +278,23 @@ def test_workflows_prompt_handlers_and_hooks_must_take_what_they_are_given():
         "got an unexpected keyword argument 'model'",
         'prompt_handler "takes_prompt" is registered twice',
         'workflow "no_event" cannot be called with (event): too many positional arguments',
+        'workflow "takes_event" has no number',
         "workflow 0 is outside 1-9223372036854775807",
         "workflow 8 is registered twice",
     ]
+
+
+def without_annotation(context, days: int) -> None: ...
+
+
+def test_a_context_without_its_annotation_is_an_argument_and_the_error_says_so():
+    app = Quarterjack()
+    app.schedule("nightly", app.task(without_annotation), "1d", kwargs={"days": 3})
+
+    (problem,) = problems(app)
+
+    assert "missing a required argument: 'context'" in problem
+    assert problem.endswith("is given to a parameter annotated `: Context`")
 
 
 def test_a_schedule_of_an_unknown_workflow_or_node_is_refused():

@@ -156,3 +156,27 @@ def test_the_settings_of_one_node_are_not_part_of_the_revision():
     other = declared_values(schedules={"a": SCHEDULE}, workers=3, lease="20s", grace="1m")
 
     assert before.revision == other.revision
+
+
+def test_a_wrong_setting_hides_no_problem_of_a_schedule(tmp_path: Path):
+    message = problems_of(
+        tmp_path,
+        "workers: 0\nlease: 1ms\nqueues: reports\nlimits: {x: 1}\ntimezone: Nowhere\n"
+        "schedules:\n"
+        "  a: {every: 1h, command: [x], queue: reports}\n"
+        "  b: {cron: '0 25 * * *', command: [x]}\n",
+    )
+
+    fields = ("timezone", "queues", "workers", "lease", "x 1", 'schedule "b": hour 25')
+    assert [message.count(f" {each} ") for each in fields] == [1] * len(fields)
+    assert "6 problems" in message, "whether schedule a may use its queue is not known"
+
+
+@pytest.mark.parametrize("setting", ["defaults: 3", "preset: agnet"])
+def test_schedules_are_not_judged_without_the_defaults_that_they_rely_on(
+    tmp_path: Path, setting: str
+):
+    message = problems_of(tmp_path, f"{setting}\nschedules:\n  b: {{every: 25x, command: [x]}}\n")
+
+    assert "25x" not in message
+    assert "problems" not in message

@@ -146,6 +146,7 @@ def test_a_worker_has_targets_only_for_what_is_registered():
     assert make_targets(registry).keys() == {"task", "command"}
 
     registry.workflows[7] = Workflow(print, frozenset())
+    registry.workflows[8] = Workflow(print, frozenset({"start", "resume"}))
     registry.prompt_handler = print
     assert make_targets(registry).keys() == {"task", "command", "workflow", "prompt"}
 
@@ -154,9 +155,10 @@ def test_other_nodes_learn_the_names_of_tasks_and_workflows():
     registry = Registry()
     registry.tasks |= {"report": print, "cleanup": print}
     registry.workflows[7] = Workflow(print, frozenset())
+    registry.workflows[8] = Workflow(print, frozenset({"start", "resume"}))
     registry.prompt_handler = print
 
     assert registry.capabilities == Capabilities({
-        "task": ["cleanup", "report"], "command": None, "workflow": ["7"], "prompt": None,
-    })  # fmt: skip
+        "task": ["cleanup", "report"], "command": None, "workflow": ["7", "8"], "prompt": None,
+    }, {"8": ["resume", "start"]})  # fmt: skip
     assert Capabilities.from_text(registry.capabilities.to_text()) == registry.capabilities

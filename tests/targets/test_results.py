@@ -113,9 +113,11 @@ async def numbers_later() -> AsyncIterator[int]:
 def test_a_result_that_cannot_be_stored_is_a_failure_without_retries(value: Any, problem: str):
     answer = returned(value)
 
-    assert (answer.error or "").startswith("the task ended, but its result cannot be stored: ")
+    place = f"{__file__}:{inspect.getsourcelines(returned)[1] + 3}"
+    start = f"work ({place}) ended, but its result cannot be stored: "
+    assert (answer.error or "").startswith(start)
     assert problem in (answer.error or "")
-    assert len(answer.error or "") < 400
+    assert len(answer.error or "") < 400 + len(place)
     assert answer.retryable is False
 
 

@@ -115,7 +115,7 @@ def test_an_unknown_task_fails_with_advice():
     answer = run(None, task="other")
 
     assert (answer.error or "").startswith(
-        'task "other" is not registered in this worker; register'
+        'task "other" is not registered in this worker; if its function was renamed, '
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from quarterjack.cli.printing import print_styled
 from quarterjack.cli.runtime import Runtime
+from quarterjack.declare.apply import able_workers, node_with_later, refuse_other_place
 from quarterjack.declare.declaration import Declaration, read_declaration
 from quarterjack.declare.difference import difference, field_changes
 from quarterjack.declare.programs import import_app
@@ -18,7 +19,7 @@ from quarterjack.errors import Invalid, NoSchema
 from quarterjack.store.address import is_postgres
 from quarterjack.store.reader import Reader
 from quarterjack.store.sqlite.file import path_of
-from quarterjack.store.types import StoredSchedule
+from quarterjack.store.types import Declared, NodeInfo, StoredSchedule
 from quarterjack.targets.kinds import KINDS
 from quarterjack.targets.registrations import Registry
 
@@ -58,9 +59,18 @@ def problems_of(text: str) -> Iterator[None]:
         sys.exit(1)
 
 
-def planned_changes(runtime: Runtime, declaration: Declaration, url: str) -> Iterator[str]:
+def planned_changes(runtime: Runtime, program: Program, url: str) -> Iterator[str]:
     """What a start would add, change and remove; the database is only read."""
-    found = difference(declaration, runtime.now(), _stored(url))
+    declaration = program.declaration
+    stored, declared, adopted, live = _stored(url, declaration)
+    refuse_other_place(declaration, declared)
+    if (later := node_with_later(declaration, declared, live)) is not None:
+        yield f"none until node {later.name} ends, which runs a later revision"
+        return
+    able = [*able_workers(live, declaration.revision), program.registry.capabilities]
+    found = difference(declaration, runtime.now(), stored, able)
+    if adopted:
+        yield f'take over {adopted} schedules of the older default name "default"'
     for new in found.added:
         yield f"add {new.key}: {new.specification.recurrence.describe()}"
     for schedule, wanted in found.changed:
@@ -70,12 +80,25 @@ def planned_changes(runtime: Runtime, declaration: Declaration, url: str) -> Ite
         yield f"remove {schedule.key}"
 
 
-def _stored(url: str) -> list[StoredSchedule]:
+class _Stored(NamedTuple):
+    """What a declaration is compared with."""
+
+    schedules: Sequence[StoredSchedule] = ()
+    declared: Declared = Declared(None, None, ())
+    adopted: int = 0
+    """How many of the schedules belong to the older default name."""
+    live: Sequence[NodeInfo] = ()
+
+
+def _stored(url: str, declaration: Declaration) -> _Stored:
     """Nothing where no service was ever started."""
     if not is_postgres(url) and not path_of(url).exists():
-        return []
+        return _Stored()
+    has_default_name = declaration.place is not None
+    keys = list(declaration.specifications)
     try:
         with closing(Reader(url, KINDS)) as reader:
-            return [found.stored for found in reader.schedules(limit=1_000_000)]
+            found = reader.declared(declaration.name, keys, has_default_name=has_default_name)
+            return _Stored(*found, reader.nodes())
     except NoSchema:
-        return []
+        return _Stored()

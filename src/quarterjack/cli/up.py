@@ -84,9 +84,9 @@ def worker_command(runtime: Runtime, **options: Any) -> None:
 def check_command(runtime: Runtime, source: str, database: str | None) -> None:
     """Validate a configuration file or an app, and print what `up` would change."""
     with problems_of(source):
-        declaration, registry = read_program(source)
+        declaration, registry = program = read_program(source)
         url = database_url(database, runtime.environment, declaration.settings)
-        changes = list(planned_changes(runtime, declaration, url))
+        changes = list(planned_changes(runtime, program, url))
     tasks, count = len(registry.tasks), len(declaration.specifications)
     click.echo(f"{source} is valid: {_counted(count, 'schedule')}, {_counted(tasks, 'task')}")
     for line in changes or ["no changes"]:

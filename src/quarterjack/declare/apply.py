@@ -43,21 +43,21 @@ async def apply(
 ) -> Difference:
     """Make the store equal to the declaration, or only add what is missing. Refused: an older
     revision while a node with a later one is alive, and a default name of another place."""
-    owner, revision, place = declaration.name, declaration.revision, declaration.place
+    owner = declaration.name
     later: NodeInfo | None = None
 
     def compare(stored: Sequence[StoredSchedule], declared: Declared) -> Difference:
         nonlocal later
         revisions = Revisions.from_text(declared.revisions)
-        if only_missing and not revisions.is_last(revision):
+        if only_missing and not revisions.is_last(declaration.revision):
             return _NOTHING
-        if place is not None and declared.place not in (None, place) and not take_over:
-            raise _of_another_place(declaration, str(declared.place))
+        if not take_over:
+            refuse_other_place(declaration, declared)
         live = [node for node in declared.nodes if store.is_alive(node)]
-        later = next((each for each in live if revisions.is_before(revision, each.revision)), None)
+        later = node_with_later(declaration, declared, live)
         if later is not None:
             return _NOTHING._replace(is_refused=True)
-        able = _able(live, revision)
+        able = able_workers(live, declaration.revision)
         wanted = difference(declaration, now, stored, able, only_missing=only_missing)
         if only_missing:
             return wanted
@@ -66,7 +66,7 @@ async def apply(
     caller, keys = Caller(owner, ORIGIN, "declare"), list(declaration.specifications)
     applied = await store.declare_schedules(
         owner, keys, compare, _decisions(declaration, now), now, caller,
-        has_default_name=place is not None,
+        has_default_name=declaration.place is not None,
     )  # fmt: skip
     if later is not None:
         facts = log_fields(file=declaration.source.name, declaration=owner, node=later.name)
@@ -91,19 +91,28 @@ def _decisions(declaration: Declaration, now: int) -> DeclarationRules:
     )
 
 
-def _able(live: Sequence[NodeInfo], revision: str) -> list[Capabilities | None]:
+def able_workers(live: Sequence[NodeInfo], revision: str) -> list[Capabilities | None]:
     """What live workers can run. A node with this declaration has its tasks, though it may only
     plan: its workers are about to be started."""
     able = [node for node in live if node.works or node.revision == revision]
     return [Capabilities.from_text(node.capabilities) for node in able]
 
 
-def _of_another_place(declaration: Declaration, place: str) -> Conflict:
+def node_with_later(
+    declaration: Declaration, declared: Declared, live: Sequence[NodeInfo]
+) -> NodeInfo | None:
+    """A live node whose revision of this declaration was applied after this one."""
+    revisions, own = Revisions.from_text(declared.revisions), declaration.revision
+    return next((each for each in live if revisions.is_before(own, each.revision)), None)
+
+
+def refuse_other_place(declaration: Declaration, declared: Declared) -> None:
+    """Two declarations with the same default name are the same only in the same place."""
+    if declaration.place is None or declared.place in (None, declaration.place):
+        return
     remedy = 'write a "name" in one of them; if it was moved, start it once with --take-over'
-    what = (
-        f'{declaration.source.name}: the declaration "{declaration.name}" was applied from {place}'
-    )
-    return Conflict(f"{what}; {remedy}")
+    what = f'{declaration.source.name}: the declaration "{declaration.name}"'
+    raise Conflict(f"{what} was applied from {declared.place}; {remedy}")
 
 
 def _log_changes(applied: Difference, owner: str) -> None:

@@ -23,11 +23,12 @@ from quarterjack.declare.functions import (
     check_arguments,
     check_call,
     check_function,
+    check_hook,
     name_of,
     place_of,
     short,
 )
-from quarterjack.errors import Invalid, InvalidSpecification, Problem, Problems
+from quarterjack.errors import Conflict, Invalid, InvalidSpecification, Problem, Problems
 from quarterjack.rules.definition.input_checks import check_key, check_label, invalid
 from quarterjack.rules.definition.target import Target
 from quarterjack.targets.kinds import KINDS
@@ -38,7 +39,7 @@ F = TypeVar("F", bound=Function)
 is_import_only: ContextVar[bool] = ContextVar("is_import_only", default=False)
 """While a command imports a program: `run()` and `start()` in it do nothing."""
 TARGET_FIELDS = frozenset({"target", *KINDS.naming_fields})
-_NO_TASK = "write it with @ above a function, or give the task: app.schedule(key, task, when)"
+_NO_TASK = 'write it as @app.every("5m") above a function, or as app.schedule(key, task, when)'
 
 
 class Scheduled(NamedTuple):
@@ -103,6 +104,7 @@ class CodeSource:
     def add_task(
         self, function: Any, place: str, name: object = None, queue: str | None = None
     ) -> None:
+        self._refuse_when_running("task")
         place = place_of(function) or place
         name = name_of(function) if name is None else name
         with self.noting(place):
@@ -121,6 +123,7 @@ class CodeSource:
     def add_schedule(
         self, key: str, task: Any, when: Any, fields: Mapping[str, Any], place: str
     ) -> None:
+        self._refuse_when_running("schedule")
         with self.noting(place):
             check_key(key, "schedule")
             if key in self._scheduled:
@@ -134,6 +137,7 @@ class CodeSource:
         self, key: str | None, when: Any, fields: Mapping[str, Any], place: str
     ) -> Callable[[F], F]:
         """Declares a function as a task, and its schedule. Without a key it is that of the task."""
+        self._refuse_when_running("schedule")
         name = "?" if key is None else key
         self._unused[place] = invalid("schedule", name, "has no task", _NO_TASK)
 
@@ -149,6 +153,7 @@ class CodeSource:
         return decorate
 
     def add_workflow(self, number: Any, workflow: Workflow, place: str) -> None:
+        self._refuse_when_running("workflow")
         function = workflow.function
         with self.noting(place_of(function) or place):
             check_integer(number, 1, 2**63 - 1, "workflow")
@@ -160,6 +165,7 @@ class CodeSource:
             self.registry.workflows[number] = workflow
 
     def set_prompt_handler(self, function: Any, place: str) -> None:
+        self._refuse_when_running("prompt handler")
         with self.noting(place_of(function) or place):
             if (other := self.registry.prompt_handler) is not None:
                 remedy = f"keep one of them; the first is at {place_of(other)}"
@@ -167,6 +173,18 @@ class CodeSource:
             check_function("prompt_handler", name_of(function), function)
             check_call("prompt_handler", function, ("prompt",), ("model", "opts", "user"))
             self.registry.prompt_handler = function
+
+    def add_hook(self, what: str, hooks: list[Function], function: Any, place: str) -> None:
+        self._refuse_when_running(what)
+        with self.noting(place):
+            check_hook(what, function)
+            hooks.append(function)
+
+    def _refuse_when_running(self, what: str) -> None:
+        """Services have read the registrations, and stored the schedules."""
+        if self.registry.is_in_use:
+            remedy = "declare tasks, schedules, handlers and hooks before start()"
+            raise Conflict(f"{what}: it has started, so this one would be ignored; {remedy}")
 
     def read(self) -> Declaration:
         """The declaration, or every problem of the program at once."""
@@ -196,6 +214,8 @@ class CodeSource:
 
     def _check_queues(self, problems: Problems) -> None:
         declared = self.settings.get("queues") or ["default"]
+        if not isinstance(declared, list | tuple):
+            return  # reading the declaration reports it
         for task, queue in self._queues.items():
             if queue not in declared:
                 remedy = f"use one of {', '.join(map(str, declared))}, or add it to queues"

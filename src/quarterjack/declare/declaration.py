@@ -4,7 +4,7 @@ with the place where it was written."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ from quarterjack.rules.definition.input_checks import check_key, invalid
 from quarterjack.targets.kinds import KINDS
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import SECOND
+
+_DECIDE_WHAT_IS_VALID = {"defaults", "preset"}
+"""Settings without which a schedule cannot be checked: it may rely on what they say."""
 
 
 class Declaration(NamedTuple):
@@ -60,23 +63,35 @@ def read_declaration(source: Source) -> Declaration:
         with problems:
             remedy = "write a name, and fields below it"
             raise invalid("schedules", schedules, "is not a mapping", remedy)
+        schedules = {}
+    wrong = {each.field for each in problems.found}
+    specifications = {}
+    if not wrong & _DECIDE_WHAT_IS_VALID:
+        known = service
+        if "queues" in wrong:
+            known = service._replace(queues=_named_queues(schedules))
+        specifications = _specifications(schedules, known, source, problems)
     problems.raise_if_any(source.name)
-    specifications = _specifications(schedules, service, source)
     revision = _revision(service, schedules)
     return Declaration(source, service.name, settings, service, specifications, revision)
 
 
+def _named_queues(schedules: Mapping[str, Any]) -> Sequence[str]:
+    """In place of declared ones: whether a schedule may use its queue is not known."""
+    named = [each.get("queue") for each in schedules.values() if isinstance(each, dict)]
+    return ("default", *(queue for queue in named if queue is not None))
+
+
 def _specifications(
-    schedules: Mapping[str, Any], service: ServiceSettings, source: Source
+    schedules: Mapping[str, Any], service: ServiceSettings, source: Source, problems: Problems
 ) -> dict[str, Specification]:
-    problems, read = Problems(InvalidSpecification), {}
+    read = {}
     for key, mapping in schedules.items():
         try:
             check_key(key, "schedule")
             read[key] = service.specification(mapping, KINDS, key, None)
         except Invalid as error:
             problems.note(error.within(source.place("schedules", str(key))))
-    problems.raise_if_any(source.name)
     return read
 
 

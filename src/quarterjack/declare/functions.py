@@ -59,20 +59,30 @@ def check_arguments(
     try:
         inspect.Signature(rest).bind(*args, **kwargs)
     except TypeError as error:
-        shown = _shown(rest)
+        shown = _shown(function, rest)
         reason = f"cannot be called so: {error}"
         remedy = f"it takes {shown}, at {place_of(function)}; give args= or kwargs="
+        if any(each.name in ("context", "ctx") for each in rest):
+            remedy += "; the context of the run is given to a parameter annotated `: Context`"
         raise invalid("task", name, reason, remedy) from None
 
 
-def _shown(parameters: Sequence[inspect.Parameter]) -> str:
-    """As they are written, also where annotations are not evaluated."""
-    written = [each.replace(annotation=_Written(each.annotation)) for each in parameters]
-    plain = [
-        own if isinstance(own.annotation, str) else given
-        for own, given in zip(written, parameters, strict=True)
+def _shown(function: Function, parameters: Sequence[inspect.Parameter]) -> str:
+    """As they are written, whether or not annotations are evaluated."""
+    module = function.__module__
+    written = [
+        each
+        if each.annotation is each.empty
+        else each.replace(annotation=_Written(_annotation(each.annotation, module)))
+        for each in parameters
     ]
-    return str(inspect.Signature(plain))
+    return str(inspect.Signature(written))
+
+
+def _annotation(annotation: Any, module: str) -> str:
+    return (
+        annotation if isinstance(annotation, str) else inspect.formatannotation(annotation, module)
+    )
 
 
 class _Written(str):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from quarterjack.config import Settings
 from quarterjack.declare.source import Source
-from quarterjack.errors import InvalidSpecification, Problems
+from quarterjack.errors import Invalid, InvalidSpecification, Problems
 from quarterjack.rules import Limits, Retention, ServiceSettings
 from quarterjack.rules.definition.input_checks import check_label, check_text
 from quarterjack.rules.definition.presets import SERVICE_PRESETS, read_preset
@@ -35,18 +35,20 @@ def read_settings(source: Source, problems: Problems) -> Settings:
 
 
 def service_settings(settings: Settings, source: Source, problems: Problems) -> ServiceSettings:
-    """What all schedules of the service share, with the settings of its preset."""
-    for check in (_check_texts, _check_types, _check_node):
-        with problems:
-            check(settings)
+    """What all schedules of the service share, with the settings of its preset. Those with a
+    problem have their defaults, so that schedules can be checked all the same."""
+    for name, check in _CHECKS.items():
+        try:
+            check(getattr(settings, name))
+        except Invalid as error:
+            problems.note(error)
+            settings = settings._replace(**{name: Settings._field_defaults[name]})
     preset = SERVICE_PRESETS.get(str(settings.preset), {})
     limits, retention = Limits(), Retention()
     with problems:
         limits = read_limits(settings.limits, preset.get("limits", limits))
     with problems:
         retention = _read_retention(settings.retention)
-    if problems.found:
-        return ServiceSettings()
     defaults = dict(settings.defaults)
     if settings.timezone is not None:
         defaults.setdefault("timezone", settings.timezone)
@@ -65,37 +67,64 @@ def service_settings(settings: Settings, source: Source, problems: Problems) -> 
     )
 
 
-def _check_texts(settings: Settings) -> None:
-    if settings.name is not None:
-        check_label(settings.name, "name")
-    if settings.database is not None:
-        check_text(settings.database, "database")
-    if settings.timezone is not None:
-        zone_name(settings.timezone)
-    read_preset(settings.preset)
-    if settings.durability not in DURABILITIES:
-        raise _wrong("durability", settings.durability, "is unknown", "use full or normal")
+def _check_name(name: object) -> None:
+    if name is not None:
+        check_label(name, "name")
 
 
-def _check_types(settings: Settings) -> None:
-    if not isinstance(settings.declared_only, bool | None):
-        reason = "is neither true nor false"
-        raise _wrong("declared_only", settings.declared_only, reason, "write true or false")
-    if not isinstance(settings.defaults, dict):
-        raise _wrong("defaults", settings.defaults, "is not a mapping", "write fields and values")
-    queues = settings.queues
+def _check_database(database: object) -> None:
+    if database is not None:
+        check_text(database, "database")
+
+
+def _check_durability(durability: object) -> None:
+    if durability not in DURABILITIES:
+        raise _wrong("durability", durability, "is unknown", "use full or normal")
+
+
+def _check_timezone(timezone: Any) -> None:
+    if timezone is not None:
+        zone_name(timezone)
+
+
+def _check_defaults(defaults: object) -> None:
+    if not isinstance(defaults, dict):
+        raise _wrong("defaults", defaults, "is not a mapping", "write fields and values")
+
+
+def _check_queues(queues: object) -> None:
     if not isinstance(queues, list | tuple) or not queues:
         raise _wrong("queues", queues, "is not a list of names", "write [default]")
     for queue in queues:
         check_label(queue, "queues")
 
 
-def _check_node(settings: Settings) -> None:
-    check_integer(settings.workers, 1, 10_000, "workers")
-    read_duration(settings.grace, "grace")
-    lease, (least, most) = read_duration(settings.lease, "lease"), _LEASES
-    if not least <= lease <= most:
-        raise _wrong("lease", settings.lease, "is outside 1s to 1h", f"use {Settings().lease}")
+def _check_declared_only(declared_only: object) -> None:
+    if not isinstance(declared_only, bool | None):
+        reason = "is neither true nor false"
+        raise _wrong("declared_only", declared_only, reason, "write true or false")
+
+
+def _check_lease(lease: Any) -> None:
+    (least, most), length = _LEASES, read_duration(lease, "lease")
+    if not least <= length <= most:
+        raise _wrong("lease", lease, "is outside 1s to 1h", f"use {Settings().lease}")
+
+
+_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "name": _check_name,
+    "database": _check_database,
+    "durability": _check_durability,
+    "timezone": _check_timezone,
+    "preset": read_preset,
+    "defaults": _check_defaults,
+    "queues": _check_queues,
+    "declared_only": _check_declared_only,
+    "workers": lambda workers: check_integer(workers, 1, 10_000, "workers"),
+    "lease": _check_lease,
+    "grace": lambda grace: read_duration(grace, "grace"),
+}
+"""By setting; limits and retention are checked where they are read."""
 
 
 def _read_retention(mapping: Mapping[str, Any]) -> Retention:

@@ -63,7 +63,9 @@ def _read_text(path: Path) -> str:
 
 
 def _unreadable(
-    path: Path, reason: str, remedy: str = "give a YAML file that can be read"
+    path: Path,
+    reason: str,
+    remedy: str = "give a YAML file that can be read; an app is given as in jobs.py:app",
 ) -> InvalidSpecification:
     return InvalidSpecification.because("file", str(path), reason, remedy)
 

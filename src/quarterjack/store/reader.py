@@ -18,9 +18,10 @@ from quarterjack.store.specifications import Specifications
 from quarterjack.store.sqlite.executor import Executor
 from quarterjack.store.sqlite.file import open_read_only, path_of
 from quarterjack.store.statements import Operation, Query, Row, Statements
+from quarterjack.store.transactions.declare import read_declared
 from quarterjack.store.transactions.facts import read_row, read_run, read_schedules
 from quarterjack.store.transactions.nodes import read_nodes, runs_on_this_host
-from quarterjack.store.types import Audit, DayStats, NodeInfo, StoredSchedule
+from quarterjack.store.types import Audit, DayStats, Declared, NodeInfo, StoredSchedule
 
 if TYPE_CHECKING:
     from quarterjack.store.postgres.reader import PostgresReader
@@ -109,6 +110,15 @@ class Reader:
         """Ordered by id, starting after this one."""
         rows = yield Query("list_schedules", (after, limit))
         return (yield from self._found_schedules(rows))
+
+    @_read
+    def declared(
+        self, owner: str, keys: Sequence[str], *, has_default_name: bool
+    ) -> Statements[tuple[list[StoredSchedule], Declared, int]]:
+        """What a declaration with these keys would be compared with, and how many schedules of the
+        older default name it would adopt."""
+        known = self._specifications
+        return (yield from read_declared(owner, keys, known, has_default_name=has_default_name))
 
     @_read
     def schedule(self, which: str) -> Statements[FoundSchedule]:

@@ -28,6 +28,8 @@ class Registry:
         """Where async functions run; None is the loop of the worker."""
         self.on_start: list[Function] = []
         self.on_stop: list[Function] = []
+        self.is_in_use = False
+        """A service runs with it; what is registered now would be ignored."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -36,4 +38,6 @@ class Registry:
             names["workflow"] = sorted(map(str, self.workflows))
         if self.prompt_handler is not None:
             names["prompt"] = None
-        return Capabilities(names)
+        workflows = self.workflows.items()
+        nodes = {str(number): sorted(each.nodes) for number, each in workflows if each.nodes}
+        return Capabilities(names, nodes)

@@ -57,7 +57,10 @@ class TaskTarget:
         name = call.fields["task"]
         function = self._functions.get(name)
         if function is None:
-            remedy = "register it in this process, or give its schedules another queue"
+            remedy = (
+                f'if its function was renamed, keep the old name with @app.task("{name}"); '
+                "if another program has it, give its schedules another queue"
+            )
             return Answer(f'task "{name}" is not registered in this worker; {remedy}')
         args, kwargs = call.fields["args"], call.fields["kwargs"]
         return await call_function(function, call, self._threads, args, kwargs, self._loop)
@@ -93,7 +96,7 @@ async def call_function(
             result = await _call_injected(function, context, args, kwargs)
     finally:
         current_context.reset(token)
-    return _SUCCEEDED if result is None else answer_of(result)
+    return _SUCCEEDED if result is None else answer_of(result, function)
 
 
 async def _call_injected(
@@ -210,8 +213,8 @@ async def _injected(
         yield bound
 
 
-def answer_of(result: Any) -> Answer:
-    """The answer that a returned value means."""
+def answer_of(result: Any, function: Function) -> Answer:
+    """The answer that a value means which this function has returned."""
     try:
         if isinstance(result, Err):
             return _failure(result)
@@ -219,8 +222,15 @@ def answer_of(result: Any) -> Answer:
             return Answer(skipped=check_text(result.reason, "Skip.reason"))
         return Answer(result=_result(result.value if isinstance(result, Ok) else result))
     except Invalid as error:
-        problem = f"the task ended, but its result cannot be stored: {error}"
+        problem = f"{_shown(function)} ended, but its result cannot be stored: {error}"
         return Answer(problem, retryable=False)
+
+
+def _shown(function: Function) -> str:
+    """With file and line."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else name
 
 
 def _result(value: Any) -> Any:

@@ -100,3 +100,38 @@ def test_capabilities_are_read_back_from_their_stored_form(workers: Capabilities
         kind: None if names is None else sorted(names) for kind, names in workers.names.items()
     }
     assert Capabilities.from_text(None) is None
+
+
+def workflow(*nodes: str) -> Capabilities:
+    """Workflow 7 with these trigger nodes; without one it accepts any."""
+    return Capabilities({"workflow": ["7"]}, {"7": list(nodes)} if nodes else {})
+
+
+@pytest.mark.parametrize(
+    ("node", "workers", "refused"),
+    [
+        ("start", [workflow("start", "stop")], False),
+        ("start", [workflow("stop"), workflow("start")], False),
+        ("start", [workflow("stop"), workflow()], False),
+        ("start", [workflow("stop"), None], False),
+        (None, [workflow("stop")], False),
+        ("start", [workflow("stop"), kinds("command")], True),
+        ("start", [workflow("stop", "resume"), workflow("stop")], True),
+    ],
+)
+def test_a_trigger_node_is_refused_if_no_live_worker_with_its_workflow_has_it(
+    node: str | None, workers: Sequence[Capabilities | None], refused: bool
+):
+    wanted = specification(every="1h", workflow_id=7, trigger_node_id=node)
+
+    assert (refusal(wanted, *workers) is not None) is refused
+
+
+def test_the_refusal_of_a_trigger_node_names_those_that_there_are():
+    wanted = specification(every="1h", workflow_id=7, trigger_node_id="start")
+    stored = Capabilities.from_text(workflow("stop", "resume").to_text())
+
+    assert refusal(wanted, stored) == (
+        'trigger_node_id "start" is not a node of workflow 7 in any live worker; '
+        "use one of resume, stop"
+    )

@@ -118,8 +118,8 @@ class TestLost:
             run(PostgresStore(address, SystemClock(), "node", KINDS).open(create=True))
 
         assert re.match(
-            r"database postgresql://127.0.0.1:1/app: connection lost \(.*\);"
-            " work resumes when it is back",
+            r"database postgresql://127.0.0.1:1/app: cannot be reached \(.*\);"
+            " check the address, and whether the server is running",
             str(error.value),
         )
         assert "secret" not in str(error.value)

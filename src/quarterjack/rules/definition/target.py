@@ -82,7 +82,9 @@ class TargetKind:
         if isinstance(value, tuple):
             value = list(value)
         if not isinstance(value, expected.type) or isinstance(value, bool):
-            raise invalid(name, value, f"is not {_TYPES[expected.type]}", self._remedy)
+            wanted = _TYPES[expected.type]
+            remedy = self._remedy if name == self.named_by else f"give {wanted}"
+            raise invalid(name, value, f"is not {wanted}", remedy)
         if not value and name == self.named_by and expected.type in (list, dict):
             raise invalid(name, value, "is empty", self._remedy)
         try:

@@ -70,7 +70,8 @@ class ManagedConnection:
             # Sent without preparing it: behind a pooler another client may have prepared a
             # statement of the same name on this connection. The status tells how many rows matched.
             pid = connection.get_server_pid()
-            status = await connection.execute(f"select where pg_backend_pid() = {pid}")
+            query = f"select where pg_backend_pid() = {pid}"
+            status = await connection.execute(query, timeout=CONNECT_SECONDS)
             self.is_pooled = status != "SELECT 1"
             if self.is_pooled:  # no prepared statements: the next transaction may not have them
                 await connection.close()

@@ -86,6 +86,10 @@ def as_store_error(error: BaseException, database: object) -> BaseException:
 def as_startup_error(error: BaseException, database: object) -> StoreError:
     """While a database is opened, an error of no known kind makes it unusable."""
     translated = as_store_error(error, database)
+    if isinstance(error, OSError):  # also TimeoutError
+        reason = str(error) or "no answer within the time limit"
+        remedy = "check the address, and whether the server is running"
+        return StoreUnavailable(f"database {database}: cannot be reached ({reason}); {remedy}")
     return translated if isinstance(translated, StoreError) else StoreUnusable(_text(translated))
 
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quarterjack.store.rows import stored_of
+from quarterjack.store.specifications import Specifications
 from quarterjack.store.statements import Query, Row, Statements
 from quarterjack.store.transactions.changes import add_prepared, change, edit
 from quarterjack.store.transactions.facts import lock_gates, read_schedules
 from quarterjack.store.transactions.metadata import put_metadata, read_metadata
 from quarterjack.store.transactions.nodes import read_nodes
 from quarterjack.store.transactions.requests import NodeContext, read_request
-from quarterjack.store.types import Caller, DecideDifference, DeclarationRules, Declared, Difference
+from quarterjack.store.types import (
+    Caller,
+    DecideDifference,
+    DeclarationRules,
+    Declared,
+    Difference,
+    StoredSchedule,
+)
 
 OLDER_DEFAULT_NAME = "default"
 """Of every declaration without a written name, in earlier versions."""
@@ -46,6 +54,27 @@ def declare_schedules(
     for schedule, specification in wanted.changed:
         yield from edit(request, schedule, specification, rules.edit)
     return wanted
+
+
+def read_declared(
+    owner: str, keys: Sequence[str], specifications: Specifications, *, has_default_name: bool
+) -> Statements[tuple[list[StoredSchedule], Declared, int]]:
+    """What `declare_schedules` would compare, and how many schedules it would adopt before."""
+    revisions = yield from read_metadata(revisions_of(owner))
+    place = yield from read_metadata(place_of(owner))
+    nodes = yield from read_nodes()
+    rows = yield Query("schedules_declared", (owner, list(keys)))
+    adopted: list[Row] = []
+    if has_default_name and any(_has_older_default_name(row) for row in rows):
+        older = yield Query("schedules_declared", (OLDER_DEFAULT_NAME, list(keys)))
+        adopted = [row for row in older if _has_older_default_name(row)]
+        rows = [row for row in rows if not _has_older_default_name(row)]
+    schedules = yield from read_schedules([*rows, *adopted], specifications)
+    both = zip([*rows, *adopted], schedules, strict=True)
+    stored = [stored_of(row, schedule) for row, schedule in both]
+    live = [each for each in stored[len(rows) :] if each.deleted_at is None]
+    taken = [each._replace(owner=owner) for each in live]
+    return [*stored[: len(rows)], *taken], Declared(revisions, place, nodes), len(taken)
 
 
 def _schedules_of(
