@@ -23,7 +23,7 @@ DAYS ?=
 REACHED := */engine/planner.py,*/engine/worker.py,*/engine/leases.py,*/engine/pruner.py,*/quarterjack/rules/*,*/quarterjack/control.py
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-times bench-rules bench-engine bench-targets bench-pairs bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties wheel mutate lines lock clean
+.PHONY: help up test check bench bench-times bench-rules bench-engine bench-targets bench-pairs bench-scale fuzz oracle crash sim sim-seed sim-selftest sim-postgres interleave herd wal cuts properties wheel pythons mutate lines lock clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -79,6 +79,7 @@ check: .venv/ready  ## format, lint, types, import rules, style
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/ruff check -q .
 	@$(BIN)/mypy
+	@$(BIN)/mypy --platform darwin src
 	@$(BIN)/lint-imports --no-logo | tail -n 3
 	@$(BIN)/pytest -q -p no:cacheprovider tests/tidy
 
@@ -93,7 +94,7 @@ bench-rules: .venv/ready  ## plan and settle 10,000 schedules
 bench-engine: .venv-bench/ready  ## engine on SQLite and PostgreSQL, beside bare drivers and others
 	@PYTHONPATH=tests .venv-bench/bin/python -m bench.engine $(ARGS)
 
-bench-targets: .venv-bench/ready  ## an async no-op, beside APScheduler, procrastinate and Docket
+bench-targets: .venv-bench/ready  ## no-op tasks, async and sync, beside APScheduler, procrastinate, Docket, Celery
 	@PYTHONPATH=tests .venv-bench/bin/python -m bench.targets $(ARGS)
 
 bench-pairs: .venv-bench/ready  ## CPU and statements of this tree beside those of a commit: BEFORE=
@@ -148,6 +149,9 @@ properties: .venv/ready  ## properties of the rules, with EXAMPLES generated his
 
 wheel: .venv/ready  ## build the wheel, install and run it with every Python that is installed
 	@PYTHONPATH=tests $(BIN)/python -m harness.acceptance.wheel
+
+pythons: .venv/ready  ## run the tests, but for the longest, with every Python that is installed
+	@PYTHONPATH=tests $(BIN)/python -m harness.acceptance.pythons $(ARGS)
 
 mutate: .venv-mutate/ready  ## mutation score of times and rules, or of one: PART=rules
 	@.venv-mutate/bin/python tests/mutate.py $(PART)

@@ -39,6 +39,7 @@ from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import NewSchedule
 from quarterjack.targets.context import Context
+from quarterjack.targets.functions import Functions
 from quarterjack.targets.kinds import KINDS
 from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import HOUR, MINUTE, SECOND, to_text
@@ -73,7 +74,9 @@ async def running(
     """A node. At the end it has settled all runs that it has started."""
     worker = WorkerConfig(f"worker-{os.getpid()}", ("default",), CONCURRENCY, LEASE)
     node_config = NodeConfig(worker, GRACE_SECONDS, retention=retention, plans=plans)
-    node = Node(store, {"task": TaskTarget({"work": work})}, CLOCK, node_config)
+    node = Node(
+        store, {"task": TaskTarget({"work": work}, Functions(None, None))}, CLOCK, node_config
+    )
     freeze()
     task = asyncio.create_task(node.run())
     try:
@@ -145,9 +148,13 @@ async def add(store: Store, new: Sequence[NewSchedule], now: int) -> Sequence[Sc
     return await store.add_schedules(lambda _: (new, decide), now)
 
 
+def succeeded(database: Database) -> int:
+    return int(query_value(database, "select count(*) from runs where state = 'succeeded'"))
+
+
 def refuse_unless_settled(database: Database, count: int) -> None:
-    succeeded = query_value(database, "select count(*) from runs where state = 'succeeded'")
-    assert succeeded == count, f"{succeeded} of {count} are settled"
+    settled = succeeded(database)
+    assert settled == count, f"{settled} of {count} are settled"
 
 
 async def added_to_store(database: Database, count: int) -> tuple[float]:

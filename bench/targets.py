@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import ExitStack
 from typing import NamedTuple, TypeAlias
 
-from bench import databases, ours, peers, queues
+from bench import databases, ours, peers, queues, sync_tasks
 from bench.databases import Database, Fresh
 from bench.measuring import apart, print_table, shown, sync_ms
 from quarterjack import Context, Depends, Quarterjack
@@ -193,6 +193,7 @@ def main() -> None:
     parser.add_argument("--on", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--without-peers", action="store_true", help="measure Quarterjack only")
+    parser.add_argument("--only", choices=["async", "sync"])
     options = parser.parse_args()
     own = (engine, registered, injected)
     rows = [
@@ -203,9 +204,12 @@ def main() -> None:
     ]
     with ExitStack() as stack:
         opened = {kind: stack.enter_context(getattr(databases, kind)()) for kind in options.on}
-        taken = take_turns(rows, opened, options.rounds)
-    head = ["async no-op", "tasks/s", "CPU us a task", "the server's", "times the engine alone"]
-    print_table([*head, "fdatasync, ms"], [cells(row, taken) for row in rows])
+        if options.only != "sync":
+            taken = take_turns(rows, opened, options.rounds)
+            head = ["async no-op", "tasks/s", "CPU us a task", "the server's", "times the engine"]
+            print_table([*head, "fdatasync, ms"], [cells(row, taken) for row in rows])
+        if options.only != "async":
+            sync_tasks.print_sync_tasks(opened, options.rounds)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ app = Flask(__name__)
 
 @jobs.every("1s", first_run="now", if_running="allow")
 def count_orders(context: Context) -> int:
-    """Runs in a thread, beside those of the requests."""
+    """Runs in a process of its own, beside the requests."""
     print(f"count_orders {context.slot.isoformat()} in {os.getpid()}", flush=True)
     return 3
 

@@ -14,7 +14,7 @@ async def heartbeat(context: Context) -> None:
 
 @app.task
 def cleanup(days: int) -> int:
-    """Sync tasks run in threads."""
+    """Sync tasks run in processes of their own."""
     return days
 
 

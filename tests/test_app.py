@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from datetime import time, timedelta
 from typing import Any
@@ -29,7 +30,7 @@ def problems(app: Quarterjack) -> list[str]:
 def test_a_decorated_function_is_the_function_itself():
     app = Quarterjack()
 
-    def add(a: int, b: int = 2) -> int:
+    async def add(a: int, b: int = 2) -> int:
         return a + b
 
     kwargs = {"a": 1}
@@ -41,7 +42,7 @@ def test_a_decorated_function_is_the_function_itself():
     ]
 
     assert all(decorate(add) is add for decorate in decorators)
-    assert add(1) == 3
+    assert asyncio.run(add(1)) == 3
     assert list(app.declaration().specifications) == ["first", "add"]
     assert list(app.source.registry.tasks) == ["add", "other name"]
 
@@ -51,7 +52,7 @@ def test_the_three_forms_of_a_schedule_declare_the_same():
     for form in ("call", "name", "decorator"):
         app = Quarterjack()
 
-        def tick() -> None: ...
+        async def tick() -> None: ...
 
         if form == "decorator":
             app.schedule("x", Every("5m"), max_retries=2)(tick)
@@ -69,13 +70,13 @@ def test_the_short_forms_use_the_name_of_the_function_as_key():
     app = Quarterjack()
 
     @app.cron("0 9 * * MON-FRI", timezone="Europe/Berlin")
-    def report() -> None: ...
+    async def report() -> None: ...
 
     @app.every(timedelta(minutes=90))
-    def sync() -> None: ...
+    async def sync() -> None: ...
 
     @app.daily(time(9, 30))
-    def mail() -> None: ...
+    async def mail() -> None: ...
 
     declared = app.declaration().specifications
     assert {key: each.recurrence.describe() for key, each in declared.items()} == {
@@ -275,7 +276,7 @@ def test_the_queue_of_a_task_is_that_of_its_schedules():
     app.schedule("second", "report", "1h", queue="default")
 
     @app.task(queue="reports")
-    def report() -> None: ...
+    async def report() -> None: ...
 
     declared = app.declaration().specifications
     assert [declared[key].queue for key in ("first", "second")] == ["reports", "default"]
@@ -294,6 +295,6 @@ def test_arguments_by_position_do_not_count_what_is_filled_in():
     app = Quarterjack()
 
     @app.schedule("x", "1h", args=[1, 2])
-    def task(session: object = Depends(object), a: int = 0, b: int = 0) -> None: ...
+    async def task(session: object = Depends(object), a: int = 0, b: int = 0) -> None: ...
 
     assert only_schedule(app)[1].target.fields["args"] == [1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -62,17 +63,18 @@ def run_program(folder: Path, text: str) -> str:
     return done.stdout
 
 
+def process_id() -> int:
+    return os.getpid()
+
+
 @pytest.mark.mission("V1")
 def test_start_and_stop_run_the_schedules_and_may_be_repeated(tmp_path: Path):
     app = new_app(tmp_path)
-
-    @app.every("1h", first_run="now")
-    def work() -> str:
-        return threading.current_thread().name
+    app.schedule("work", app.task(process_id), "1h", first_run="now")
 
     for _ in range(2):
         with started(app):
-            assert wait_for_end(app, "work")["result"].startswith("quarterjack-task")
+            assert wait_for_end(app, "work")["result"] != os.getpid()
         app.stop()
 
     assert states(app, "work") == ["succeeded"], "the second start found the slot decided"
@@ -114,9 +116,9 @@ def test_stop_waits_for_running_work(tmp_path: Path):
     running, release = threading.Event(), threading.Event()
 
     @app.every("1h", first_run="now")
-    def work() -> str:
+    async def work() -> str:
         running.set()
-        assert release.wait(SECONDS)
+        assert await asyncio.to_thread(release.wait, SECONDS)
         return "finished"
 
     with ThreadPoolExecutor(2) as threads:
@@ -333,9 +335,17 @@ def test_work_on_a_closed_loop_fails():
         asyncio.run(run_on(closed, work()))
 
 
+def run_target_now() -> str:
+    """In a task process."""
+    return Quarterjack(name="test").run_now("target")
+
+
 @pytest.mark.mission("V1")
-def test_requests_from_the_program_a_running_loop_and_tasks(tmp_path: Path):
+def test_requests_from_the_program_a_running_loop_and_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     app = new_app(tmp_path)
+    monkeypatch.setenv("QUARTERJACK_DATABASE_URL", f"sqlite:///{tmp_path}/q.db")
 
     @app.every("1h", if_running="allow")
     async def target() -> None: ...
@@ -344,9 +354,7 @@ def test_requests_from_the_program_a_running_loop_and_tasks(tmp_path: Path):
     async def in_async_task() -> str:
         return await app.run_now_async("target") + app.run_now("target")
 
-    @app.every("1h", first_run="now")
-    def in_sync_task() -> str:
-        return app.run_now("target")
+    app.schedule("in_sync_task", app.task(run_target_now), "1h", first_run="now")
 
     async def in_a_loop() -> None:
         await app.pause_async("target", reason="maintenance")
@@ -403,7 +411,7 @@ def test_a_process_that_forked_after_the_start_is_refused_with_advice(tmp_path: 
 
 
 ENDING = """
-import atexit, signal, threading, time
+import asyncio, atexit, signal, threading, time
 from quarterjack import Quarterjack
 app = Quarterjack("sqlite:///q.db", name="ending")
 hook = threading.Event()
@@ -419,9 +427,9 @@ except KeyboardInterrupt:
     print("interrupted", "quarterjack" in [each.name for each in threading.enumerate()])
 running = threading.Event()
 @app.every("1h", first_run="now")
-def work():
+async def work():
     running.set()
-    time.sleep(0.2)
+    await asyncio.sleep(0.2)
     print("worked", flush=True)
 app.start()
 atexit.register(app.stop)

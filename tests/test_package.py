@@ -57,6 +57,19 @@ def test_importing_a_recurrence_loads_neither_cli_nor_asyncio():
     assert not loaded & {"click", "rich", "json", "asyncio", "zoneinfo", "importlib.resources"}
 
 
+def test_windows_is_refused_with_advice():
+    program = "import sys; sys.platform = 'win32'; import quarterjack.__main__"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+
+    assert result.returncode == 1
+    assert result.stderr.splitlines()[-1] == (
+        "ImportError: Quarterjack does not run on Windows; "
+        "use it in WSL 2 (`wsl --install`) or in a Linux container"
+    )
+
+
 def test_every_public_name_can_be_imported():
     for name in quarterjack.__all__:
         assert getattr(quarterjack, name) is not None

@@ -11,8 +11,10 @@ import pytest
 
 from harness.store.stores import STORES, StoreClient, open_client, query
 from quarterjack import rules
+from quarterjack.store.output_lines import Gap, Line
+from quarterjack.store.types import Progress
 from quarterjack.times.instants import to_text
-from quarterjack.views import schedule_view
+from quarterjack.views import attempt_view, line_view, run_view, schedule_view
 
 NINE = "2026-11-16T09:00:00Z"
 
@@ -273,3 +275,66 @@ class TestFieldTypes:
         assert seconds("whole") == "[90, 600]"
         assert seconds("part") == "[1.5, 2.5]"
         assert seconds("none") == "[null, null]"
+
+
+class TestProgress:
+    def run_view(self, client: StoreClient) -> dict[str, Any]:
+        return run_view(client.reads.run("1-0")[0])
+
+    def report(self, client: StoreClient, attempt: int, **fields: Any) -> None:
+        progress = Progress(1, 0, attempt, client.now, **fields)
+        client(client.store.add_output((), (), [progress]))
+
+    def test_of_a_running_attempt_is_its_last_report(self, client: StoreClient):
+        client.add(every="1h", timeout="10m")
+        start_run(client, "09:00")
+        assert self.run_view(client)["progress"] is None
+
+        self.report(client, 1, fraction=0.5, text="half")
+
+        found = {"fraction": 0.5, "text": "half", "at": NINE}
+        assert self.run_view(client)["progress"] == found
+        assert run_view(client.reads.runs()[0])["progress"] == found
+
+    def test_of_an_earlier_attempt_stays_with_it(self, client: StoreClient):
+        client.add(every="1h", max_retries=3, retry_delay="5m")
+        run = start_run(client, "09:00")
+        self.report(client, 1, fraction=0.5, text="half")
+        end_run(client, run, "09:01", "failed")
+        start_run(client, "09:06")
+
+        found, (attempt,) = client.reads.run("1-0")
+
+        assert attempt_view(attempt, found.progress[1])["progress"]["fraction"] == 0.5
+        assert run_view(found)["progress"] is None
+
+    def test_a_running_attempt_times_out_after_its_timeout_or_when_it_has_extended_it(
+        self, client: StoreClient
+    ):
+        client.add(every="1h", timeout="10m")
+        run = start_run(client, "09:00")
+        assert self.run_view(client)["times_out_at"] == "2026-11-16T09:10:00Z"
+
+        self.report(client, 1, times_out_at=client.now)
+
+        assert self.run_view(client)["times_out_at"] == NINE
+        assert self.run_view(client)["progress"] is None
+        end_run(client, run, "09:01")
+        assert self.run_view(client)["times_out_at"] is None
+
+    def test_an_attempt_without_a_timeout_has_none(self, client: StoreClient):
+        client.add(every="1h", timeout="none")
+        start_run(client, "09:00")
+
+        assert self.run_view(client)["times_out_at"] is None
+
+
+def test_a_line_has_the_name_of_its_level_and_a_gap_its_size():
+    assert line_view(Line(1, None, 30, "x")) == {
+        "attempt": 1,
+        "at": None,
+        "level": "warning",
+        "text": "x",
+    }
+    assert line_view(Line(1, 0, 0, ""))["at"] == "1970-01-01T00:00:00Z"
+    assert line_view(Gap(2, 9)) == {"attempt": 2, "omitted": 9}

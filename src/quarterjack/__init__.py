@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -55,3 +56,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+if sys.platform == "win32":  # last, so that type checkers there read the rest
+    remedy = "use it in WSL 2 (`wsl --install`) or in a Linux container"
+    raise ImportError(f"Quarterjack does not run on Windows; {remedy}")

@@ -22,6 +22,7 @@ from quarterjack.errors import Conflict, QuarterjackError
 from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.service import Serve, Service, open_store
 from quarterjack.store.address import without_secrets
+from quarterjack.targets import registrations
 from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import from_datetime
 from quarterjack.views import run_view
@@ -60,7 +61,7 @@ class Host:
         """In the foreground of a console, until a signal."""
         from quarterjack.cli.foreground import run_in_foreground
 
-        if is_import_only.get():
+        if is_import_only.get() or registrations.is_task_process:
             return
         try:
             self._refuse_run()
@@ -94,7 +95,7 @@ class Host:
             yield f"  and {len(schedules) - _SHOWN_MAX} more"
 
     def start(self, *, plans: bool, works: bool, timeout: float | None) -> None:
-        if is_import_only.get():
+        if is_import_only.get() or registrations.is_task_process:
             return
         self._refuse_after_fork()
         _check_timeout(timeout)

@@ -28,7 +28,7 @@ from quarterjack.store.sqlite.file import open_database, path_of
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.store import Store
 from quarterjack.store.types import NodeInfo
-from quarterjack.targets.kinds import KINDS, make_targets
+from quarterjack.targets.kinds import KINDS, make_targets, warm_up
 from quarterjack.targets.registrations import Registry
 from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
@@ -126,7 +126,8 @@ class Service:
 
     async def _run_node(self, store: Store, on_ready: Callable[[], None]) -> bool:
         """Until it is stopped; were all runs settled?"""
-        node = Node(store, make_targets(self._registry), self._clock, self._config)
+        targets = make_targets(self._registry, self._config.worker.concurrency)
+        node = Node(store, targets, self._clock, self._config)
         # Bind first: a start that cannot succeed changes nothing.
         async with AsyncExitStack() as stack:
             address: str | None = None
@@ -142,6 +143,8 @@ class Service:
             place = without_secrets(self._database)
             log.info("up %s", log_fields(database=place, worker=self._worker, at=address))
             await self._call_hooks(self._registry.on_start)
+            if self._config.works:
+                warm_up(targets)
             on_ready()
             try:
                 return not await node.run()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from quarterjack.rules import Attempt, SlotsNotRun, Specification, Status, Unreadable
 from quarterjack.rules.definition.capabilities import Capabilities
+from quarterjack.store.output_lines import Gap, Line
 from quarterjack.store.reader import FoundRun, FoundSchedule
-from quarterjack.store.types import Audit, NodeInfo
+from quarterjack.store.types import Audit, NodeInfo, Progress
 from quarterjack.targets.kinds import KINDS
 from quarterjack.times import After, At, Every, Recurrence
 from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
@@ -120,6 +122,8 @@ def run_view(found: FoundRun) -> dict[str, Any]:
         "reason": _optional(run.reason),
         **{name: _text(getattr(run, name)) for name in _RUN_INSTANTS},
         "attempt": run.attempt,
+        "progress": progress_view(found.progress.get(run.attempt)),
+        "times_out_at": _text(found.times_out_at),
         "worker": run.worker,
         "spec_version": run.version,
         "payload": found.payload,
@@ -130,7 +134,15 @@ def run_view(found: FoundRun) -> dict[str, Any]:
     }
 
 
-def attempt_view(attempt: Attempt) -> dict[str, Any]:
+def progress_view(progress: Progress | None) -> dict[str, Any] | None:
+    """The last progress that an attempt reported."""
+    if progress is None or progress.fraction is None:
+        return None
+    fraction, text = progress.fraction, progress.text
+    return {"fraction": fraction, "text": text, "at": to_text(progress.at)}
+
+
+def attempt_view(attempt: Attempt, progress: Progress | None = None) -> dict[str, Any]:
     outcome = attempt.outcome
     return {
         "attempt": attempt.number,
@@ -138,11 +150,20 @@ def attempt_view(attempt: Attempt) -> dict[str, Any]:
         "started_at": _text(attempt.started_at),
         "finished_at": _text(outcome.at),
         "ending": str(outcome.ending),
+        "progress": progress_view(progress),
         "error": outcome.error,
         "code": outcome.code,
         "result": outcome.result,
         "handed_back": outcome.handed_back,
     }
+
+
+def line_view(line: Line | Gap) -> dict[str, Any]:
+    """A line of output, or how many bytes of it were not kept."""
+    if isinstance(line, Gap):
+        return line._asdict()
+    level = logging.getLevelName(line.level).lower() if line.level else None
+    return line._asdict() | {"at": _text(line.at), "level": level}
 
 
 def slots_not_run_view(row: SlotsNotRun) -> dict[str, Any]:

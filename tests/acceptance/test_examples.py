@@ -20,6 +20,7 @@ import pytest
 
 from harness.crash.kills import wait_for
 from harness.store.server import free_port, server
+from quarterjack.errors import QuarterjackError
 from quarterjack.store.reader import Reader
 from quarterjack.targets.kinds import KINDS
 from quarterjack.times.instants import from_datetime
@@ -78,7 +79,15 @@ class Programs:
                 program.wait(SECONDS)
 
     def out(self) -> str:
-        return (self.folder / "out.txt").read_text()
+        """What the programs have printed, and then what is stored as output of their runs."""
+        printed = (self.folder / "out.txt").read_text()
+        try:
+            with closing(Reader(self.url, KINDS)) as reader:
+                runs = [each.run.id for each in reader.runs(limit=1000)]
+                chunks = [chunk for run in runs for chunk in reader.output(run)]
+        except QuarterjackError:  # there is no database yet
+            return printed
+        return printed + b"".join(chunk.data for chunk in chunks).decode()
 
     def wait_for_line(self, pattern: str, times: int = 1) -> list[str]:
         def found() -> list[str]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from harness.cli.command_line import CommandLine
+from harness.store.shortcuts import started
+from harness.store.stores import open_client
+from quarterjack.store.types import Progress
+from quarterjack.times.instants import SECOND
 
 
 def test_list_prints_the_newest_runs_first_for_one_schedule_or_all(used_service: CommandLine):
@@ -36,10 +42,40 @@ def test_show_includes_earlier_attempts(used_service: CommandLine):
     assert "earlier attempts" in used_service.invoke("runs", "show", "2-0").output
 
 
+def test_show_has_the_progress_of_the_run_and_of_earlier_attempts(cli: CommandLine, tmp_path: Path):
+    with open_client("SQLite", tmp_path) as client:
+        run = started(client, max_retries=1, retry_delay="1s")
+        for attempt, fraction, text in [(1, 0.4, "north\x1b"), (2, 0.75, "south")]:
+            progress = Progress(run.schedule_id, 0, attempt, client.now, fraction, text)
+            client(client.store.add_output((), (), [progress]))
+        client.settle((run, client.outcome("failed", error="boom")))
+        client.clock.instant += SECOND
+        client.claim()
+
+    shown = cli.output("runs", "show", run.id)
+
+    assert "fraction: 0.75, text: south, at: 2026-11-16T" in shown
+    assert "boom   40% north\\x1b\n" in shown
+
+
 def test_logs_prints_the_output_unchanged(used_service: CommandLine):
     assert used_service.invoke("runs", "logs", "1-0").output == "hello\n"
     assert used_service.json("runs", "logs", "1-0", "--attempt", "1")["output"] == "hello\n"
     assert "(no output)" in used_service.invoke("runs", "logs", "2-0").output
+
+
+def test_logs_as_json_has_lines_with_their_times(used_service: CommandLine):
+    (line,) = used_service.json("runs", "logs", "1-0")["lines"]
+
+    assert (line["attempt"], line["level"], line["text"]) == (1, None, "hello")
+    assert line["at"].startswith("20")
+
+
+def test_logs_can_follow_a_run_that_has_ended(used_service: CommandLine):
+    assert used_service.output("runs", "logs", "1-0", "--follow") == "hello\n"
+    assert used_service.output("runs", "logs", "1-0", "-f", "--attempt", "1") == "hello\n"
+    assert "(no output)" in used_service.output("runs", "logs", "2-0", "-f")
+    assert "leave out one" in used_service.error(2, "runs", "logs", "1-0", "-f", "--json")
 
 
 @pytest.mark.parametrize("which", ["1-999", "x", "1", "1-", "-", "1-2-3"])

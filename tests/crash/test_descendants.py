@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.crash.kills import RealService, is_alive, wait_for
+from harness.targets.pools import children
 
 pytestmark = pytest.mark.unmeasured
 
@@ -46,10 +47,6 @@ def supervisors(worker: subprocess.Popen[bytes]) -> list[int]:
     """The process that forks supervisors, and the supervisors."""
     first = children(worker.pid)
     return [*first, *(pid for each in first for pid in children(each))]
-
-
-def children(pid: int) -> list[int]:
-    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def are_gone(pids: list[int]) -> bool:

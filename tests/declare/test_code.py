@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -93,18 +95,38 @@ def test_what_cannot_be_called_by_a_worker_is_refused(function: Any, message: st
     assert second.partition(": task ")[2] == f'"named"{message[message.index(" ") :]}'
 
 
-def test_a_closure_is_a_task():
+def test_only_an_async_task_may_be_a_closure():
     app, count = Quarterjack(), 3
 
     @app.task
-    def counted() -> int:
+    async def counted() -> int:
         return count
+
+    assert app.declaration()
 
     @app.task
-    async def counted_too() -> int:
+    def counted_too() -> int:
         return count
 
-    assert list(app.source.registry.tasks) == ["counted", "counted_too"]
+    (problem,) = problems(app)
+
+    assert problem.endswith(
+        'task "counted_too" is defined inside another function, where no task process can find it; '
+        "move it to the top of a module, or write it as async def"
+    )
+    assert list(app.source.registry.tasks) == ["counted"]
+
+
+def test_a_sync_task_of_a_notebook_is_refused():
+    shell = "from quarterjack import Quarterjack\n\napp = Quarterjack()\n"
+    task = "@app.task\ndef report(): ...\n\napp.declaration()\n"
+
+    ended = subprocess.run(
+        [sys.executable, "-"], check=False, input=shell + task, text=True, capture_output=True
+    )
+
+    assert 'task "report" is defined in a notebook or a shell' in ended.stderr
+    assert "in a file, or write it as async def" in ended.stderr
 
 
 @pytest.mark.mission("H4")

@@ -12,13 +12,13 @@ import pytest
 
 from harness.engine.service import Failed, SteppedService
 from harness.rules.values import at, specification
+from harness.targets.calls import tasks_here
 from quarterjack.clock import SystemClock
 from quarterjack.engine.executor import Cause, Executor, RunningAttempt
 from quarterjack.rules import Kind, Outcome, Run
 from quarterjack.store.types import Claim
 from quarterjack.targets.context import Context
 from quarterjack.targets.results import Err, Ok, Skip
-from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import MINUTE, SECOND, from_datetime
 
 
@@ -74,7 +74,7 @@ def new_executor(
     on_end: Callable[[RunningAttempt, Outcome], None] = lambda *_: None,
     on_output: Callable[[], None] = lambda: None,
 ) -> Executor:
-    clock, targets = SystemClock(), {"task": TaskTarget({"work": task})}
+    clock, targets = SystemClock(), {"task": tasks_here({"work": task})}
     return Executor(targets, clock, clock.now, on_end, on_output)
 
 
@@ -282,7 +282,7 @@ def test_output_of_threads_is_complete_in_order_and_reported_on_the_event_loop()
         attempt = executor.start(claim())
         async with asyncio.timeout(30):
             await asyncio.wait([attempt.task])
-        return b"".join(chunk.data for chunk in attempt.output.unstored(0, at_end=True))
+        return b"".join(chunk.data for chunk in attempt.output.unstored(at_end=True).chunks)
 
     assert asyncio.run(run()) == b"".join(b"%d\n" % number for number in range(5000))
     assert reported_by == {threading.get_ident()}

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from harness.engine.service import OneLoop
 from harness.rules.values import at
 from harness.store.stored_world import ManualClock, memory_store
 from quarterjack.engine.heartbeat import Heartbeat
@@ -24,7 +25,7 @@ def steps(*results: HeartbeatResult) -> list[tuple[str, int | None]]:
         hints.append((name, by))
 
     store.heartbeat = heartbeat  # type: ignore[method-assign]
-    process = Heartbeat(store, 5 * SECOND, hint)
+    process = Heartbeat(store, 5 * SECOND, hint, OneLoop(ManualClock()))
     for _ in results:
         assert asyncio.run(process.step(at("08:00"))) == at("08:00:05")
     return hints

@@ -261,6 +261,30 @@ def test_a_lease_is_renewed_by_its_own_age_whenever_the_renewer_polls():
     assert renewed == [3 * SECOND, 6 * SECOND]
 
 
+@pytest.mark.fault("F54")
+@pytest.mark.parametrize(("timeout", "attempt"), [("none", 1), ("10m", 1), ("8s", 2)])
+def test_work_that_blocks_its_event_loop_past_its_lease_is_lost_only_after_its_timeout(
+    timeout: str, attempt: int
+):
+    fields = {"every": "30m", "task": "work", "timeout": timeout}
+    simulation = QuietSimulation(fields, hosts=2, one_host=False)
+    simulation.run_until(START + 30 * MINUTE - SECOND)
+    for host in simulation.hosts:  # whichever starts it
+        simulation.faults._blocks[host.actor] = 5 * MINUTE
+    simulation.run_until(START + 30 * MINUTE + SECOND)
+    simulation.faults._blocks.clear()
+    simulation.run_until(START + 59 * MINUTE)
+    checker = simulation.checked()
+
+    (first, *_) = [versions for versions in checker.rows.runs_of[1] if versions[0].attempt == 0]
+    assert (first[-1].state, first[-1].attempt) == ("succeeded", attempt)
+    leases = [
+        each.lease_until or 0 for each in first if (each.state, each.attempt) == ("running", 1)
+    ]
+    kept = max(leases) - first[0].slot
+    assert timeout != "8s" or 13 * SECOND < kept <= 23 * SECOND
+
+
 @pytest.mark.fault("F61")
 def test_a_schedule_that_was_paused_for_months_resumes_at_its_next_slot():
     simulation = QuietSimulation(HOURLY, NIGHTLY)

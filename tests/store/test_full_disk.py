@@ -124,4 +124,4 @@ def test_output_that_does_not_fit_is_marked_and_the_run_ends(service: SteppedSer
 
     assert service.states() == ["succeeded"]
     (row,) = service.table("output")
-    assert row[-1] == b"\n[400000 bytes discarded: the disk is full]\n"
+    assert row[5] == b"\n[400000 bytes discarded: the disk is full]\n"

@@ -21,8 +21,10 @@ from harness.store.write_database import FOLDER, SCHEMA
 from quarterjack.rules import Retention, State, Status
 from quarterjack.rules.policies.retention import horizons
 from quarterjack.store.maintenance.check import faults
+from quarterjack.store.output_lines import Line, lines_of
 from quarterjack.store.sqlite.file import APPLICATION_ID
 from quarterjack.store.transactions.retention import PruneProgress
+from quarterjack.store.types import Chunk
 from quarterjack.times.instants import DAY, HOUR
 
 DATABASES = sorted(path.stem for path in FOLDER.glob("*.sql"))
@@ -124,6 +126,23 @@ def test_open_runs_get_the_number_of_their_repeat(client: StoreClient):
     repeats = [row[0] for row in query(client, f"{statement} order by number", "repeating")]
 
     assert repeats[-1] == 3, "three have succeeded"
+
+
+@pytest.mark.parametrize("name", ["sqlite_10", "postgres_7"])
+def test_output_of_an_older_program_is_shown_without_times_and_new_output_with_them(
+    name: str, tmp_path: Path
+):
+    with upgraded(name, tmp_path) as client:
+        new = Chunk(1, 2, 2, 0, at("12:00"), b"new\n", 0, "0,0,20")
+        client(client.store.add_output([new]))
+        found = list(lines_of(client.reads.output("1-2")))
+
+    assert found == [
+        Line(1, None, 0, "it is 11"),
+        Line(1, None, 0, "half a line"),
+        Line(1, None, 0, "\0\\xff"),
+        Line(2, at("12:00"), 20, "new"),
+    ]
 
 
 BEFORE_PRESETS = [

@@ -13,11 +13,12 @@ from harness.crash.kills import is_alive, wait_for
 from harness.targets.calls import new_call
 from quarterjack.targets.call import Answer
 from quarterjack.targets.command import PAYLOAD_MAX, CommandTarget
+from quarterjack.targets.processes.supervised import Supervisors
 
 
 def run(*argv: str, out: list[bytes] | None = None, payload: Any = None) -> Answer:
     async def act() -> Answer:
-        target = CommandTarget()
+        target = CommandTarget(Supervisors())
         try:
             return await target.act(new_call(out, payload, command=list(argv)))
         finally:
@@ -88,22 +89,9 @@ class TestCommands:
 
         assert answer.error == "the supervisor process was killed"
 
-    def test_another_supervisor_process_is_started_after_the_first_was_killed(self):
-        async def act() -> Answer:
-            target = CommandTarget()
-            await target.act(new_call(command=["true"]))
-            assert target._process is not None
-            target._process.kill()
-            target._process.wait(10)
-            answer = await target.act(new_call(command=["true"]))
-            await target.close()
-            return answer
-
-        assert asyncio.run(asyncio.wait_for(act(), 30)) == Answer()
-
     def test_no_descriptor_is_left_open(self):
         async def act() -> tuple[int, int]:
-            target = CommandTarget()
+            target = CommandTarget(Supervisors())
             counts = []
             for _ in range(2):
                 for _ in range(5):
@@ -138,7 +126,7 @@ class TestCancelling:
         out: list[bytes] = []
 
         async def act() -> None:
-            target = CommandTarget()
+            target = CommandTarget(Supervisors())
             running = asyncio.ensure_future(target.act(new_call(out, command=list(argv))))
             await asyncio.to_thread(wait_for, when, 10, "it runs")
             running.cancel()
@@ -176,7 +164,7 @@ class TestCancelling:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr("quarterjack.targets.command.GRACE_SECONDS", 0.2)
-        monkeypatch.setattr("quarterjack.targets.command.SUPERVISOR_SECONDS", 0.2)
+        monkeypatch.setattr("quarterjack.targets.processes.supervised.SUPERVISOR_SECONDS", 0.2)
         file = tmp_path / "pid"
         script = "kill -STOP $PPID; echo $$ > $0; sleep 60"
 

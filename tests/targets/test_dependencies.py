@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any
@@ -12,9 +11,9 @@ from typing import Annotated, Any
 import pytest
 
 from harness.targets.attempts import execute
-from harness.targets.calls import new_call
+from harness.targets.calls import new_call, tasks_here
 from quarterjack import Context, Depends, Err
-from quarterjack.targets.task import TaskTarget, injection_of
+from quarterjack.targets.functions import injection_of
 
 events: list[str] = []
 
@@ -27,7 +26,7 @@ def _no_events() -> None:
 def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The result of a task, or its error."""
     call = new_call(task="work", args=list(args), kwargs=kwargs)
-    answer = asyncio.run(TaskTarget({"work": function}).act(call))
+    answer = asyncio.run(tasks_here({"work": function}).act(call))
     return answer.error or answer.result
 
 
@@ -163,24 +162,6 @@ def test_a_dependency_is_closed_after_a_cancellation_before_the_attempt_ends():
 
     assert ended.outcome.ending == "cancelled"
     assert events == ["open", "working", "saw the cancellation", "close"]
-
-
-def test_a_dependency_of_a_sync_task_stays_open_while_its_thread_works():
-    """A cancelled attempt has ended, but the thread cannot be killed."""
-    go_on = threading.Event()
-
-    def work(given: str = Depends(generated)) -> None:
-        events.append("working")
-        go_on.wait(20)
-        events.append("worked")
-
-    (ended,) = execute(work, cancel_when=lambda: "working" in events)
-    assert (ended.outcome.ending, events) == ("cancelled", ["open", "working"])
-    go_on.set()
-    for thread in threading.enumerate():
-        if thread.name.startswith("quarterjack-task"):
-            thread.join(20)
-    assert events == ["open", "working", "worked", "close"]
 
 
 def test_a_sync_task_may_use_what_belongs_to_one_thread_and_a_loop_of_its_own():

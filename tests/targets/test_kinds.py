@@ -73,4 +73,4 @@ def test_only_plugins_share_a_scope_and_only_their_command_poll_is_a_poll():
 
 
 def test_a_process_runs_only_listed_kinds():
-    assert make_targets(Registry()).keys() == {"task", "command"} <= {each.kind for each in ALL}
+    assert make_targets(Registry(), 1).keys() == {"task", "command"} <= {each.kind for each in ALL}

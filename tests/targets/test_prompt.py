@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.targets.calls import new_call
+from harness.targets.calls import functions_here, new_call
 from quarterjack import Context, Err
 from quarterjack.targets.call import Answer
 from quarterjack.targets.prompt import PromptTarget
@@ -16,7 +16,7 @@ from quarterjack.targets.prompt import PromptTarget
 def answered(handler: Any, owner: str | None = "ada") -> Answer:
     fields = {"prompt": "Check the queue", "model": "small", "opts": {"depth": 1}}
     call = new_call(**fields)._replace(owner=owner)
-    return asyncio.run(PromptTarget(handler).act(call))
+    return asyncio.run(PromptTarget(handler, functions_here({("prompt", ""): handler})).act(call))
 
 
 @pytest.mark.mission("E9")

@@ -115,7 +115,7 @@ def test_a_real_worker_runs_what_a_program_registers(tmp_path: Path):
         process.wait()
 
     me = Runtime().user
-    assert output == "INFO open\nINFO close\n"
+    assert output == "open\nclose\n"
     assert found["report"]["result"] == ["session", None, 30]
     assert _kept(found["declined"]) == ("failed", "not_retryable", "no funds", "declined")
     assert _kept(found["idle"]) == ("skipped", "by_task", "no new files", None)
@@ -142,13 +142,13 @@ def _kept(run: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def test_a_worker_has_targets_only_for_what_is_registered():
-    registry = Registry()
-    assert make_targets(registry).keys() == {"task", "command"}
+    registry = Registry("builtins")
+    assert make_targets(registry, 1).keys() == {"task", "command"}
 
     registry.workflows[7] = Workflow(print, frozenset())
     registry.workflows[8] = Workflow(print, frozenset({"start", "resume"}))
     registry.prompt_handler = print
-    assert make_targets(registry).keys() == {"task", "command", "workflow", "prompt"}
+    assert make_targets(registry, 1).keys() == {"task", "command", "workflow", "prompt"}
 
 
 def test_other_nodes_learn_the_names_of_tasks_and_workflows():

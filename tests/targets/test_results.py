@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from harness.engine.service import SteppedService
-from harness.targets.calls import new_call
+from harness.targets.calls import new_call, tasks_here
 from quarterjack import Err, Ok, Skip
 from quarterjack.targets.call import Answer
-from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import SECOND
 
 
@@ -24,7 +23,7 @@ def returned(value: Any) -> Answer:
     async def work() -> Any:
         return value
 
-    return asyncio.run(TaskTarget({"work": work}).act(new_call(task="work", args=[], kwargs={})))
+    return asyncio.run(tasks_here({"work": work}).act(new_call(task="work", args=[], kwargs={})))
 
 
 @pytest.mark.parametrize("value", [None, True, 0, "", "text", 1.5, [1, [2]], {"a": {"b": None}}])

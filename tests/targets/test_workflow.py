@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.engine.service import SteppedService
-from harness.targets.calls import new_call
+from harness.targets.calls import functions_here, new_call
 from quarterjack import Context, Depends, Err
 from quarterjack.targets.call import Answer, Call
 from quarterjack.targets.registrations import Workflow
@@ -35,7 +35,9 @@ def call_of(number: int = 7, node: str | None = "start", **changes: Any) -> Call
 
 
 def answered(function: Any, call: Call, nodes: tuple[str, ...] = ()) -> Answer:
-    return asyncio.run(WorkflowTarget({7: Workflow(function, frozenset(nodes))}).act(call))
+    workflows = {7: Workflow(function, frozenset(nodes))}
+    target = WorkflowTarget(workflows, functions_here({("workflow", "7"): function}))
+    return asyncio.run(target.act(call))
 
 
 @pytest.mark.mission("P7")

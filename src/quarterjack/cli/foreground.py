@@ -1,5 +1,5 @@
 """Runs a service in the foreground of a console: logs to standard error, stops on SIGTERM and
-SIGINT, and ends the process though a task ignores its cancellation or a thread of one goes on."""
+SIGINT, and ends the process though a task ignores its cancellation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import logging
 import os
 import signal
 import sys
-import threading
 
 from quarterjack.errors import QuarterjackError
 from quarterjack.service import Service
-from quarterjack.targets.task import THREAD_NAME
 from quarterjack.telemetry.logs import configure_logging, log, log_fields
 
 _CANCELLING_SECONDS = 2.0
@@ -34,7 +32,6 @@ async def _run(service: Service) -> None:
     except QuarterjackError as error:
         problem = error
     await _exit_if_tasks_ignore_cancellation()
-    _exit_if_threads_go_on(problem)
     if problem is not None:
         raise problem
 
@@ -53,19 +50,6 @@ async def _exit_if_tasks_ignore_cancellation() -> None:
     if stuck:
         log.error("exiting; tasks ignored cancellation %s", log_fields(count=len(stuck)))
         _exit(1)
-
-
-def _exit_if_threads_go_on(problem: QuarterjackError | None) -> None:
-    """Threads of sync tasks cannot be cancelled, and the interpreter would wait for them. Their
-    runs were handed back."""
-    left = [each for each in threading.enumerate() if each.name.startswith(THREAD_NAME)]
-    for thread in left:  # idle ones are about to end
-        thread.join(_CANCELLING_SECONDS / len(left))
-    if stuck := sum(thread.is_alive() for thread in left):
-        log.warning("exiting; sync tasks were still running %s", log_fields(count=stuck))
-        if problem is not None:
-            log.error("%s", problem)
-        _exit(0 if problem is None else 1)
 
 
 def _exit(code: int) -> None:

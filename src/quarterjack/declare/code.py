@@ -60,7 +60,7 @@ class CodeSource:
     ) -> None:
         """`module` and `file` are those that create the app, `place` is where."""
         self.settings = settings
-        self.registry = Registry()
+        self.registry = Registry(module)
         self.location = str(Path(file).absolute())
         self.name = short(self.location)
         self._module = module

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quarterjack.rules.definition.input_checks import invalid
-from quarterjack.targets.task import injection_of
+from quarterjack.targets.functions import injection_of
 
 Function = Callable[..., Any]
+_TOP = "the top of a module"
 
 
 def name_of(function: object) -> str:
@@ -45,6 +47,19 @@ def _check_kind(what: str, name: object, function: Any) -> None:
         raise invalid(what, name, "is a lambda", "define it with def, at the top of a module")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise invalid(what, name, "is a generator", "return the result instead of yielding it")
+    if not inspect.iscoroutinefunction(function):
+        _check_can_be_found(what, name, function)
+
+
+def _check_can_be_found(what: str, name: object, function: Any) -> None:
+    """Sync functions are called in other processes, which import the program again."""
+    if "<locals>" in function.__qualname__:
+        reason = "is defined inside another function, where no task process can find it"
+        raise invalid(what, name, reason, f"move it to {_TOP}, or write it as async def")
+    file = getattr(sys.modules.get(function.__module__), "__file__", None)
+    if file is None or file.startswith("<"):
+        reason = "is defined in a notebook or a shell, where no task process can find it"
+        raise invalid(what, name, reason, f"move it to {_TOP} in a file, or write it as async def")
 
 
 def check_arguments(

@@ -4,23 +4,25 @@ timeout, by cancellation, or because the worker stops."""
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from quarterjack.engine.clock_watch import Clock
-from quarterjack.engine.output import CHUNK_BYTES, Output
+from quarterjack.engine.output import Output
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome
 from quarterjack.rules.text_enum import TextEnum
 from quarterjack.store.types import Claim
-from quarterjack.targets.call import Answer, Call, Target
+from quarterjack.targets.call import Answer, Call, Target, WriteOutput
+from quarterjack.targets.results import ERROR_MAX, error_text, safe_text, traceback_text
 from quarterjack.telemetry.logs import log, log_fields
 from quarterjack.times.instants import SECOND
 
 ABANDON_SECONDS = 15
 """How long a cancelled task may take to end. After that its place is given to other work."""
-_ERROR_MAX = 4000
+_PROGRESS_MAX = 1000
 
 
 Targets = Mapping[str, Target]
@@ -38,8 +40,8 @@ class Cause(TextEnum):
 
 class RunningAttempt:
     __slots__ = (
-        "abandon_timer", "cause", "claim", "has_ended", "has_started", "key", "leased_at",
-        "outcome", "output", "progress", "run", "task", "timeout",
+        "abandon_timer", "cause", "claim", "deadline", "has_ended", "has_started", "key",
+        "leased_at", "outcome", "output", "run", "task", "timeout",
     )  # fmt: skip
 
     def __init__(self, claim: Claim) -> None:
@@ -57,7 +59,8 @@ class RunningAttempt:
         self.has_ended = False
         self.timeout = claim.specification.timeout
         """The last one that was set."""
-        self.progress: tuple[float, str] | None = None
+        self.deadline: int | None = None
+        """When it times out, by the monotonic clock; None if it never does, or has not begun."""
 
 
 class Executor:
@@ -116,8 +119,9 @@ class Executor:
             attempt.outcome = self._cancelled(attempt)
         except BaseException as error:
             # Whatever the target raises is its answer, and must not end the worker.
-            attempt.output.write(_safe_text(traceback.format_exc).encode())
-            attempt.outcome = Outcome(Ending.FAILED, self._now(), _error_text(error))
+            text, now = traceback_text(error), self._now()
+            attempt.output.write(text.encode(), logging.ERROR, now)
+            attempt.outcome = Outcome(Ending.FAILED, now, error_text(error))
         else:
             attempt.outcome = _outcome(answer, self._now())
         self._end(attempt)
@@ -138,15 +142,14 @@ class Executor:
         )  # fmt: skip
         return await target.act(call)
 
-    def _writer(self, output: Output) -> Callable[[bytes], None]:
-        def write(data: bytes) -> None:
+    def _writer(self, output: Output) -> WriteOutput:
+        def write(data: bytes, level: int = 0) -> None:
+            take(data, level, self._now())
+
+        def take(data: bytes, level: int, at: int) -> None:
             if not self.is_own_thread():
-                self._loop.call_soon_threadsafe(write, data)
-                return
-            before = output.waiting_bytes
-            output.write(data)
-            after = output.waiting_bytes
-            if (after and not before) or before < CHUNK_BYTES <= after:
+                self._loop.call_soon_threadsafe(take, data, level, at)
+            elif output.write(data, level, at):
                 self._on_output()
 
         return write
@@ -165,6 +168,14 @@ class Executor:
         if not attempt.has_ended and attempt.cause is None:
             attempt.timeout = timeout
             self._set_deadline(attempt, timeout)
+            if attempt.output.extend(self.deadline(attempt), self._now()):
+                self._on_output()
+
+    def report(self, attempt: RunningAttempt, fraction: float, text: str) -> None:
+        """Its progress; ignored once it has ended."""
+        text = safe_text(lambda: text)[:_PROGRESS_MAX]
+        if not attempt.has_ended and attempt.output.report(float(fraction), text, self._now()):
+            self._on_output()
 
     def _cancelled(self, attempt: RunningAttempt) -> Outcome:
         now, cause = self._now(), attempt.cause
@@ -182,7 +193,7 @@ class Executor:
 
     def _set_deadline(self, attempt: RunningAttempt, timeout: int) -> None:
         now = self._clock.monotonic()
-        self._deadlines[attempt] = now + timeout
+        self._deadlines[attempt] = attempt.deadline = now + timeout
         if self._timer is None or now + timeout < self._timer_at:
             self._set_timer(now + timeout, now)
 
@@ -231,13 +242,17 @@ class _Control:
         return self._attempt.cause is not None
 
     def extend(self, timeout: int) -> None:
-        if self._executor.is_own_thread():
-            self._executor.extend(self._attempt, timeout)
-        else:
-            self._loop.call_soon_threadsafe(self._executor.extend, self._attempt, timeout)
+        self._call(self._executor.extend, self._attempt, timeout)
 
     def report(self, fraction: float, text: str) -> None:
-        self._attempt.progress = fraction, text
+        self._call(self._executor.report, self._attempt, fraction, text)
+
+    def _call(self, function: Callable[..., None], *values: Any) -> None:
+        """On the event loop."""
+        if self._executor.is_own_thread():
+            function(*values)
+        else:
+            self._loop.call_soon_threadsafe(function, *values)
 
 
 def _outcome(answer: Answer, now: int) -> Outcome:
@@ -246,17 +261,5 @@ def _outcome(answer: Answer, now: int) -> Outcome:
         return Outcome(Ending.SKIPPED, now, skipped)
     if error is None:
         return Outcome(Ending.SUCCEEDED, now, result=result)
-    text = _safe_text(lambda: error)[:_ERROR_MAX]
+    text = safe_text(lambda: error)[:ERROR_MAX]
     return Outcome(Ending.FAILED, now, text, result, retryable, code=code, retry_after=retry_after)
-
-
-def _error_text(error: BaseException) -> str:
-    return _safe_text(lambda: f"{type(error).__name__}: {error}")[:_ERROR_MAX]
-
-
-def _safe_text(text: Callable[[], str]) -> str:
-    """Text that every database accepts."""
-    try:
-        return text().encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-    except Exception:  # formatting the error failed, too
-        return "(the error message cannot be formatted)"

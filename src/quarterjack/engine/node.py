@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from quarterjack.engine.background import Background, BackgroundThread
 from quarterjack.engine.clock_watch import Clock, ClockGuard, ClockWatch
 from quarterjack.engine.executor import Targets
 from quarterjack.engine.heartbeat import Heartbeat
@@ -31,7 +32,9 @@ _POLLING = ("planner", "worker", "lease rescuer", "notifier")
 _PLANNING = {"planner", "notifier", "pruner", "storage maintenance"}
 _WORKING = {"worker", "lease renewer", "recorder"}
 """All processes in neither set belong to every node."""
-_UNTIL_SETTLED = {"worker", "lease renewer", "recorder", "notifier", "heartbeat"}
+_BACKGROUND = {"lease renewer", "heartbeat"}
+"""Processes that a blocked event loop must not delay."""
+_UNTIL_SETTLED = {"worker", "recorder", "notifier", "background"}
 """Needed until the last run is settled."""
 
 
@@ -53,39 +56,52 @@ class NodeConfig(NamedTuple):
 
 class Node:
     def __init__(
-        self, store: Store, targets: Targets, clock: Clock, config: NodeConfig, loop: NewLoop = Loop
+        self,
+        store: Store,
+        targets: Targets,
+        clock: Clock,
+        config: NodeConfig,
+        loop: NewLoop = Loop,
+        background: Background | None = None,
     ) -> None:
         self._store = store
         self._targets = targets
         self._grace_seconds = config.grace_seconds
         self._worker = Worker(store, targets, clock, config.worker, self.hint)
-        self._renewer = LeaseRenewer(store, self._worker, config.worker)
-        guard, limits, zones = ClockGuard(clock), config.limits, config.zone_data
-        processes: list[Process] = [
-            self._renewer,
-            Planner(store, limits, self.hint, self.check_leases, zones, guard),
-            self._worker,
-            Recorder(store, self._worker),
-            LeaseRescuer(store, self._worker, config.worker, self.hint),
-            Notifier(store),
-            Pruner(store, config.retention, guard),
-            StorageMaintenance(store),
-            ClockWatch(clock, self.hint_all),
-        ]
-        if store.heartbeat_interval is not None:
-            processes.append(Heartbeat(store, store.heartbeat_interval, self.hint))
-        self._poll_interval = limits.timer_clamp_ms * MILLISECOND
+        self._leases = leases = store.for_leases()
+        self._background = background or BackgroundThread(
+            clock, leases, store, lambda: self._worker.held
+        )
+        self._renewer = LeaseRenewer(leases, self._worker, clock, config.worker, self._background)
+        self._poll_interval = config.limits.timer_clamp_ms * MILLISECOND
         self._loop = loop
         self._loops: dict[str, Loop] = {}
         omitted = (set() if config.works else _WORKING) | (set() if config.plans else _PLANNING)
-        for process in processes:
+        for process in self._processes(clock, config):
             if process.name not in omitted:
                 self.add(process)
         self._stop_requested = asyncio.Event()
         self._is_running = False
+        self._is_hinting_all = False
+
+    def _processes(self, clock: Clock, config: NodeConfig) -> Iterator[Process]:
+        store, leases = self._store, self._leases
+        guard, limits, zones = ClockGuard(clock), config.limits, config.zone_data
+        yield self._renewer
+        yield Planner(store, limits, self.hint, self.check_leases, zones, guard)
+        yield self._worker
+        yield Recorder(store, self._worker)
+        yield LeaseRescuer(store, self._worker, config.worker, self.hint)
+        yield Notifier(store)
+        yield Pruner(store, config.retention, guard)
+        yield StorageMaintenance(store)
+        yield ClockWatch(clock, self.hint_all)
+        if store.heartbeat_interval is not None:
+            yield Heartbeat(leases, store.heartbeat_interval, self.hint, self._background)
 
     def add(self, process: Process) -> None:
-        self._loops[process.name] = self._loop(process, self._store, self._poll_interval)
+        new_loop = self._background.loop if process.name in _BACKGROUND else self._loop
+        self._loops[process.name] = new_loop(process, self._store, self._poll_interval)
 
     def hint(self, name: str, by: int | None = None) -> None:
         if (loop := self._loops.get(name)) is not None:  # otherwise another node runs it
@@ -98,6 +114,7 @@ class Node:
 
     def hint_all(self) -> None:
         """Another program has written, or the clock jumped."""
+        self._is_hinting_all = False
         self.check_leases()
         for name in _POLLING:
             self.hint(name)
@@ -121,16 +138,17 @@ class Node:
         settled because the store was away. An unusable store also ends it: the attempts get the
         same grace period, and then that error is raised."""
         self._is_running = True
-        tasks = {name: asyncio.create_task(loop.run()) for name, loop in self._loops.items()}
-        watching = asyncio.create_task(self._watch())
+        loops = {name: loop for name, loop in self._loops.items() if name not in _BACKGROUND}
+        tasks = {name: asyncio.create_task(loop.run()) for name, loop in loops.items()}
+        tasks["background"] = asyncio.create_task(self._run_background())
         try:
             await self._until_stopped(tasks.values())
             log.info("stopping %s", log_fields(running=len(self._worker.running)))
             await self._wind_down(tasks)
         finally:
-            for task in (watching, *tasks.values()):
+            for task in tasks.values():
                 task.cancel()
-            await asyncio.gather(watching, *tasks.values(), return_exceptions=True)
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
             await asyncio.gather(*(target.close() for target in self._targets.values()))
         unsettled = [attempt.run.id for attempt in self._worker.held]
         if unsettled:
@@ -147,15 +165,25 @@ class Node:
         if (error := _failure(tasks)) is not None:
             log.error("store unusable: %s", error)
 
+    async def _run_background(self) -> None:
+        loops = [loop for name, loop in self._loops.items() if name in _BACKGROUND]
+        await self._background.run(loops, self._watch())
+
     async def _watch(self) -> None:
         """Steps the processes when another program writes. While the store is away there is
         nothing to watch, so they are polled."""
         while True:
             try:
-                await self._store.watch(self.hint_all)
+                await self._leases.watch(self._hint_all_on_loop)
             except StoreError:
                 await asyncio.sleep(RETRY_SECONDS_MAX)
-                self.hint_all()
+                self._hint_all_on_loop()
+
+    def _hint_all_on_loop(self) -> None:
+        """Once, however many writes there are until a blocked event loop answers."""
+        if not self._is_hinting_all:
+            self._is_hinting_all = True
+            self._background.call(self.hint_all)
 
     async def _wind_down(self, tasks: Mapping[str, asyncio.Task[None]]) -> None:
         """Claim nothing more; cancel attempts that outlast the grace period. With an unusable store

@@ -16,6 +16,7 @@ from quarterjack import rules
 from quarterjack.engine.clock_watch import Clock
 from quarterjack.engine.executor import Cause, Executor, RunningAttempt, Targets
 from quarterjack.engine.loop import Hint
+from quarterjack.engine.output import combined
 from quarterjack.errors import StoreError, StoreFull
 from quarterjack.failpoint import failpoint
 from quarterjack.rules import Ending, Outcome
@@ -54,6 +55,8 @@ class Worker:
         """By run and attempt: one attempt may still be ending when the next is claimed."""
         self._unsettled: list[tuple[RunningAttempt, Outcome]] = []
         self._settling: list[tuple[RunningAttempt, Outcome]] = []
+        self.claiming_since: int | None = None
+        """The instant of a claim whose answer has not been received."""
         self._is_draining = False
         self._is_stepping = False
         self._settles_singly = False
@@ -64,6 +67,7 @@ class Worker:
         try:
             return await self._step(now)
         finally:
+            self.claiming_since = None
             self._is_stepping = False
             self._changed.set()
 
@@ -72,7 +76,7 @@ class Worker:
             claimed = await self._settle_and_claim(now)
         else:
             claimed = await self._claim(now)
-            self._start_all(claimed.claims, now)
+            self._start_all(await self._still_leased(claimed.claims, now), now)
         return now if self._unsettled else claimed.next_ready
 
     async def _settle_and_claim(self, now: int) -> Claimed:
@@ -81,7 +85,7 @@ class Worker:
         *errors, last = await asyncio.gather(*calls, return_exceptions=True)
         claimed: Claimed | BaseException = last
         if isinstance(claimed, Claimed):
-            self._start_all(claimed.claims, now)
+            self._start_all(await self._still_leased(claimed.claims, now), now)
         failed = [each for each in (*errors, claimed) if isinstance(each, BaseException)]
         if any(isinstance(error, StoreFull) for error in errors):
             errors = await self._settle_without_output(now)
@@ -92,9 +96,11 @@ class Worker:
 
     @property
     def held(self) -> list[RunningAttempt]:
-        """All attempts this worker has a lease for: running, or not settled yet."""
-        ended = [attempt for attempt, _ in (*self._settling, *self._unsettled)]
-        return [*self.running.values(), *ended]
+        """All attempts this worker has a lease for: running, or not settled yet. Another thread may
+        read them: in the order in which they move on, so that it rather sees one twice than not."""
+        running = list(self.running.values())
+        ended = [attempt for attempt, _ in (*self._unsettled, *self._settling)]
+        return [*running, *ended]
 
     def stop(self, attempt: RunningAttempt, cause: Cause) -> None:
         self._executor.stop(attempt, cause)
@@ -122,12 +128,13 @@ class Worker:
             self._executor.stop(attempt, Cause.SHUTDOWN)
 
     def _settlement_calls(self, now: int) -> list[Coroutine[Any, Any, Any]]:
-        """The calls of the store that write the output and outcomes of one batch."""
+        """The calls of the store that write the reports and outcomes of one batch."""
         count = 1 if self._settles_singly else BATCH
         self._settling, self._unsettled = self._unsettled[:count], self._unsettled[count:]
-        outputs = [attempt.output.unstored(now, at_end=True) for attempt, _ in self._settling]
-        chunks = [chunk for output in outputs for chunk in output]
-        return [*([self._store.add_output(chunks)] if chunks else []), self._settle(now)]
+        outputs = [each.output for each, _ in self._settling if each.output.is_waiting]
+        reports = combined(output.unstored(at_end=True) for output in outputs)
+        calls = [self._store.add_output(*reports)] if any(reports) else []
+        return [*calls, self._settle(now)]
 
     async def _settle(self, now: int) -> None:
         outcomes = [(attempt.run, outcome) for attempt, outcome in self._settling]
@@ -168,8 +175,23 @@ class Worker:
         count = min(config.concurrency - len(self.running), BATCH)
         if not count or self._is_draining:
             return Claimed((), None)
-        lease_until = now + config.lease
+        lease_until, self.claiming_since = now + config.lease, now
         return await self._store.claim_runs(config.worker, config.queues, count, lease_until, now)
+
+    async def _still_leased(self, claims: Sequence[Claim], now: int) -> Sequence[Claim]:
+        """Those of a claim that may be started. If its answer came after the end of its leases,
+        because the event loop was blocked, another worker may have taken some of them."""
+        if not claims or self._store.now() < now + self._config.lease:
+            return claims
+        worker, runs = self._config.worker, [claim.run for claim in claims]
+        try:
+            leases = await self._store.read_leases(worker, runs)
+        except StoreError:  # nobody knows; they are settled as lost, and perhaps claimed again
+            return []
+        lost = [claim.run.id for claim in claims if (claim.run.id, claim.run.attempt) not in leases]
+        if lost:
+            log.warning("leases lost before the start %s", log_fields(runs=lost))
+        return [claim for claim in claims if (claim.run.id, claim.run.attempt) in leases]
 
     def _start_all(self, claims: Sequence[Claim], now: int) -> None:
         self._drop_stale_outcomes(claims)

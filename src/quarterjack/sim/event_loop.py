@@ -1,8 +1,9 @@
 """An asyncio event loop with simulated time, which advances only when nothing is left to do.
 
 Everything runs on behalf of an actor: a node, or the users. An actor can be paused, as by SIGSTOP:
-its callbacks wait until it is resumed. It can be killed, as by SIGKILL: none of its code runs
-again, not even `finally` blocks.
+its callbacks wait until it is resumed. It can be blocked, as by a task: the same, but what it does
+in the background goes on. It can be killed, as by SIGKILL: none of its code runs again, not even
+`finally` blocks.
 """
 
 from __future__ import annotations
@@ -26,14 +27,21 @@ Callback = Callable[..., Any]
 class Actor:
     """What is paused, resumed and killed as a whole."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, background: Actor | None = None) -> None:
         self.name = name
-        self.is_paused = False
+        self.background = background
+        """A part of it that can run while it is blocked."""
+        self.is_stopped = self.is_blocked = self.is_paused = False
+        """It is paused while it is stopped, blocked, or both."""
         self.paused_at = self.resumed_at = -1
         self.is_killed = False
         self.deferred: list[Handle] = []
         """Callbacks that came due while it was paused. Those of a killed actor stay referenced:
         garbage collection would run the `finally` blocks of its coroutines."""
+
+    @property
+    def parts(self) -> list[Actor]:
+        return [self] if self.background is None else [self, self.background]
 
 
 _actor: ContextVar[Actor | None] = ContextVar("actor", default=None)
@@ -123,21 +131,35 @@ class SimulatedEventLoop:
         return self._add_timer(instant, call, args, context)
 
     def pause(self, actor: Actor) -> None:
-        if not actor.is_paused:
-            actor.paused_at = self.instant
-        actor.is_paused = True
+        for part in actor.parts:
+            self._set_paused(part, is_stopped=True, is_blocked=part.is_blocked)
 
     def resume(self, actor: Actor) -> None:
-        if actor.is_paused:
+        for part in actor.parts:
+            self._set_paused(part, is_stopped=False, is_blocked=part.is_blocked)
+
+    def block(self, actor: Actor) -> None:
+        self._set_paused(actor, is_stopped=actor.is_stopped, is_blocked=True)
+
+    def unblock(self, actor: Actor) -> None:
+        self._set_paused(actor, is_stopped=actor.is_stopped, is_blocked=False)
+
+    def _set_paused(self, actor: Actor, *, is_stopped: bool, is_blocked: bool) -> None:
+        was_paused = actor.is_paused
+        actor.is_stopped, actor.is_blocked = is_stopped, is_blocked
+        actor.is_paused = is_stopped or is_blocked
+        if actor.is_paused and not was_paused:
+            actor.paused_at = self.instant
+        if was_paused and not actor.is_paused:
             actor.resumed_at = self.instant
-        actor.is_paused = False
-        if not actor.is_killed:
+        if not actor.is_paused and not actor.is_killed:
             self._ready.extend(actor.deferred)
             actor.deferred.clear()
 
     def kill(self, actor: Actor) -> None:
-        actor.is_killed = True
-        self._killed.append(actor)
+        for part in actor.parts:
+            part.is_killed = True
+            self._killed.append(part)
 
     def _run_ready(self) -> None:
         ready, calls = self._ready, 0
@@ -210,7 +232,7 @@ class SimulatedEventLoop:
         try:
             for actor in self._killed:
                 actor.is_killed = False
-                self.resume(actor)
+                self._set_paused(actor, is_stopped=False, is_blocked=False)
             for _ in range(5):
                 for task in asyncio.all_tasks(cast(Any, self)):
                     task.cancel()

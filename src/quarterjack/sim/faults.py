@@ -30,6 +30,7 @@ class Fault(TextEnum):
     FAILED_AFTER_COMMIT = "store error after the commit"
     SLOW = "slow transaction"
     PAUSED = "node paused"
+    BLOCKED = "event loop blocked"
     UNAVAILABLE = "store unavailable"
     PARTIAL = "some transactions fail"
     DISK_FULL = "disk full"
@@ -43,8 +44,8 @@ class Fault(TextEnum):
 
 
 _INDEPENDENT_TRANSACTIONS = (
-    ("renew_leases", "read_leases"), ("settle_runs",), ("claim_runs",), ("plan_due",),
-    ("rescue_runs",), ("add_output",), ("unsent_notifications", "mark_sent"),
+    ("renew_leases", "renew_claims", "read_leases"), ("settle_runs",), ("claim_runs",),
+    ("plan_due",), ("rescue_runs",), ("add_output",), ("unsent_notifications", "mark_sent"),
 )  # fmt: skip
 """Groups that can fail alone: they wait for different locks, on different connections."""
 
@@ -73,6 +74,8 @@ class Faults:
         self._unavailable_until: dict[Actor | None, int] = {}
         """The key None stands for all actors."""
         self._partial_outages: dict[Actor, PartialOutage] = {}
+        self._blocks: dict[Actor, int] = {}
+        """How long the next work of an actor blocks its event loop."""
         self._is_stopped = False
         self._weights = {fault: weight for fault, (weight, _) in _FAULTS.items()}
         if not simulation.profile.disk_can_fill:
@@ -91,6 +94,7 @@ class Faults:
         self._armed.clear()
         self._unavailable_until.clear()
         self._partial_outages.clear()
+        self._blocks.clear()
         self.hints_lost_until = self.hints_repeated_until = 0
         self._simulation.database.free_disk()
 
@@ -169,6 +173,21 @@ class Faults:
         loop.pause(actor)
         loop.at(loop.instant + duration, loop.resume, actor)
         self.record(fault, actor.name, duration)
+
+    def _prepare_block(self, _fault: Fault) -> None:
+        """By the next work that starts; recorded when it begins."""
+        host, lease = self._random_host(), self._simulation.profile.lease
+        if host is not None:
+            self._blocks[host.actor] = self._random_duration(lease // 5, 5 * lease)
+
+    def work_started(self, actor: Actor) -> None:
+        """It may block the event loop of its node."""
+        duration = self._blocks.pop(actor, None)
+        if duration is not None:
+            loop = self._simulation.loop
+            loop.block(actor)
+            loop.at(loop.instant + duration, loop.unblock, actor)
+            self.record(Fault.BLOCKED, actor.name, duration)
 
     def _make_store_unavailable(self, fault: Fault) -> None:
         host, duration = self._random_host(), self._random_duration(100 * MILLISECOND, 2 * MINUTE)
@@ -267,8 +286,9 @@ _FAULTS: dict[Fault, tuple[int, Callable[[Faults, Fault], None]]] = {
     Fault.FAILED_AFTER_COMMIT: (12, Faults._arm),
     Fault.SLOW: (30, Faults._arm),
     Fault.PAUSED: (12, Faults._pause_node),
+    Fault.BLOCKED: (12, Faults._prepare_block),
     Fault.UNAVAILABLE: (8, Faults._make_store_unavailable),
-    Fault.PARTIAL: (8, Faults._prepare_partial_outage),
+    Fault.PARTIAL: (20, Faults._prepare_partial_outage),
     Fault.DISK_FULL: (4, Faults._fill_disk),
     Fault.CLOCK_STEP: (3, Faults._set_clock),
     Fault.CLOCK_STROBE: (1, Faults.strobe_clock),

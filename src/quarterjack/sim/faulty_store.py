@@ -57,6 +57,10 @@ class FaultyStore(Store):
     async def read_clock(self) -> int:
         return self._simulation.clock.now()
 
+    def for_leases(self) -> FaultyStore:
+        """Its calls are in the same order among themselves only."""
+        return FaultyStore(self._real, self._actor, self._simulation)
+
     def is_alive(self, node: NodeInfo) -> bool:
         return self._simulation.is_alive(self._actor, node)
 

@@ -14,6 +14,7 @@ from quarterjack.engine.node import Node, NodeConfig
 from quarterjack.engine.worker import WorkerConfig
 from quarterjack.errors import StoreUnavailable
 from quarterjack.rules import Retention
+from quarterjack.sim.background import SimulatedBackground
 from quarterjack.sim.clock import SimulatedClock
 from quarterjack.sim.event_loop import Actor
 from quarterjack.sim.faulty_store import FaultyStore
@@ -67,7 +68,8 @@ class Host:
         simulation = self._simulation
         down = Disturbance(self._down_since, simulation.loop.instant, "down", self.name)
         simulation.record.disturbances.append(down)
-        self.actor = Actor(f"{self.name}.{self._starts}")
+        name = f"{self.name}.{self._starts}"
+        self.actor = Actor(name, Actor(name))
         simulation.node_lives[self.actor.name] = NodeLife(self.name, self.actor, self.plans)
         self._tasks.append(simulation.loop.start(self._run_node(self.actor), self.actor))
 
@@ -95,8 +97,8 @@ class Host:
         )
         process_loop = partial(SimulatedProcessLoop, simulation, actor)
         targets = dict.fromkeys(TARGET_KINDS, target)
-        self.node = Node(store, targets, self.clock, node_config, process_loop)
-        simulation.watch(actor, self.node.hint_all)
+        background = SimulatedBackground(simulation, actor)
+        self.node = Node(store, targets, self.clock, node_config, process_loop, background)
         await self.node.run()
         with suppress(StoreUnavailable):
             await store.unregister(actor.name)

@@ -114,6 +114,7 @@ class Simulation:
             kept += self.hosts[:2]
         for host in self.hosts:
             self.loop.resume(host.actor)
+            self.loop.unblock(host.actor)
             if host in kept:
                 host.start()
             elif host.is_up:
@@ -131,7 +132,7 @@ class Simulation:
     def remove_actor(self, actor: Actor) -> None:
         """Its processes no longer wake or receive hints."""
         self._hints.pop(actor, None)
-        for key in [each for each in self.process_loops if each[0] is actor]:
+        for key in [each for each in self.process_loops if each[0] in actor.parts]:
             self.process_loops.pop(key).cancel_timer()
 
     def set_clock(self, ahead: int) -> None:
@@ -152,6 +153,7 @@ class Simulation:
         self.record.work.append(work)
         if event == "started":
             self.users.work_started(call.schedule_id)
+            self.faults.work_started(actor)
 
     # What the stores of the actors use.
 
@@ -167,8 +169,8 @@ class Simulation:
         life = self.node_lives[node.name]
         if life.ended_at is not None:
             silent_since = life.ended_at
-        elif life.actor.is_paused:
-            silent_since = life.actor.paused_at
+        elif life.actor.is_stopped:
+            silent_since = life.actor.parts[-1].paused_at  # heartbeats go on while it is blocked
         else:
             return True
         if self.profile.is_one_host or life.host == actor.name.partition(".")[0]:
@@ -289,4 +291,4 @@ _FOUND = {Planned: "due_count", Claimed: "claims", Settled: "settled", Rescued: 
 """The field of a result that says whether something was found."""
 _USER_CHANGES = frozenset({"change_schedules", "edit_schedule", "change_run"})
 _READS_LAST_POLL = _USER_CHANGES | {"plan_due", "register"}
-_VISIBLE = _USER_CHANGES | {"add_schedules", "renew_leases", "record_zone_data"}
+_VISIBLE = _USER_CHANGES | {"add_schedules", "renew_leases", "renew_claims", "record_zone_data"}

@@ -3,13 +3,22 @@ They take no locks; lists are paged by key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from quarterjack.clock import SystemClock
 from quarterjack.errors import NotFound
-from quarterjack.rules import Attempt, Run, Schedule, SlotsNotRun, Status, Unreadable
+from quarterjack.rules import (
+    Attempt,
+    Run,
+    Schedule,
+    SlotsNotRun,
+    Specification,
+    State,
+    Status,
+    Unreadable,
+)
 from quarterjack.rules.definition.target import TargetKinds
 from quarterjack.rules.policies.anchors import following_completion
 from quarterjack.store.address import address_of, is_postgres
@@ -21,7 +30,15 @@ from quarterjack.store.statements import Operation, Query, Row, Statements
 from quarterjack.store.transactions.declare import read_declared
 from quarterjack.store.transactions.facts import read_row, read_run, read_schedules
 from quarterjack.store.transactions.nodes import read_nodes, runs_on_this_host
-from quarterjack.store.types import Audit, DayStats, Declared, NodeInfo, StoredSchedule
+from quarterjack.store.types import (
+    Audit,
+    Chunk,
+    DayStats,
+    Declared,
+    NodeInfo,
+    Progress,
+    StoredSchedule,
+)
 
 if TYPE_CHECKING:
     from quarterjack.store.postgres.reader import PostgresReader
@@ -66,6 +83,23 @@ class FoundRun(NamedTuple):
     run: Run
     key: str
     payload: object
+    timeout: int | None
+    """As its schedule defines it."""
+    progress: Mapping[int, Progress]
+    """What its attempts have reported, by their numbers."""
+
+    @property
+    def times_out_at(self) -> int | None:
+        """When its running attempt times out."""
+        run = self.run
+        if run.state is not State.RUNNING:
+            return None
+        reported = self.progress.get(run.attempt)
+        if reported is not None and reported.times_out_at is not None:
+            return reported.times_out_at
+        if self.timeout is None or run.started_at is None:
+            return None
+        return run.started_at + self.timeout
 
 
 class SqliteReader(Executor):
@@ -163,15 +197,22 @@ class Reader:
         keys = {row[0]: row[1] for row in rows}
         versions = {(run.schedule_id, run.version): keys.get(run.schedule_id, "") for run in runs}
         found = yield from self._specifications.read(versions)
+        progress = yield from _progress_of(runs)
         wanted = [(run, (run.schedule_id, run.version)) for run in runs]
-        return [FoundRun(run, versions[each], _payload(found[each])) for run, each in wanted]
+        return [
+            FoundRun(run, versions[each], *_work(found[each]), progress.get(run.id, {}))
+            for run, each in wanted
+        ]
 
     @_read
-    def output(self, run_id: str, attempt: int | None = None) -> Statements[bytes]:
-        """Of one attempt, or of all attempts."""
+    def output(
+        self, run_id: str, attempt: int | None = None, after: tuple[int, int] = (0, -1)
+    ) -> Statements[list[Chunk]]:
+        """Of one attempt, or of all attempts; with the attempt and the number of a chunk, what was
+        stored after that one."""
         run = yield from read_run(run_id)
-        rows = yield Query("output_of", (run.schedule_id, run.number, attempt))
-        return b"".join(data for (data,) in rows)
+        rows = yield Query("output_of", (run.schedule_id, run.number, attempt, *after))
+        return [Chunk._make(row) for row in rows]
 
     @_read
     def not_run(self, which: str, limit: int = PAGE) -> Statements[list[SlotsNotRun]]:
@@ -231,8 +272,20 @@ def _row(which: str) -> Statements[Row]:
         return rows[0]
 
 
-def _payload(specification: object) -> object:
+def _progress_of(runs: Sequence[Run]) -> Statements[Mapping[str, Mapping[int, Progress]]]:
+    """By run and attempt."""
+    wanted = [(run.schedule_id, run.number) for run in runs if run.attempt]
+    found: dict[str, dict[int, Progress]] = {}
+    rows = yield Query("progress_of_runs", (wanted,))
+    for progress in map(Progress._make, rows):
+        run_id = f"{progress.schedule_id}-{progress.number}"
+        found.setdefault(run_id, {})[progress.attempt] = progress
+    return found
+
+
+def _work(specification: Specification | Unreadable) -> tuple[object, int | None]:
+    """Its payload and timeout."""
     try:
-        return specification.payload  # type: ignore[attr-defined]
+        return specification.payload, specification.timeout
     except Exception:  # unreadable; its schedule tells why
-        return None
+        return None, None

@@ -91,6 +91,11 @@ class Store(ABC):
     async def read_clock(self) -> int:
         """The same, read from the database if that has a clock of its own."""
 
+    def for_leases(self) -> Store:
+        """For a thread of its own, in which leases are renewed: another store if this one belongs
+        to its event loop. Then the thread closes it."""
+        return self
+
     async def heartbeat(self) -> HeartbeatResult:
         """Read the clock, and poll for work that no notification has announced."""
         return HeartbeatResult(None, has_queued_runs=False, next_lease_end=None)
@@ -125,6 +130,8 @@ class Store(ABC):
     them before the lease ends."""
     renew_leases = _transaction(attempts.renew_leases)
     """Extend the leases that this worker holds. The result says which attempts are to stop."""
+    renew_claims = _transaction(attempts.renew_claims)
+    """The same for all attempts that this worker claimed at an instant, without a result."""
     read_leases = _transaction(attempts.read_leases)
     """The same result, without writing."""
     settle_runs = _with_cache(settle.settle_runs)

@@ -114,7 +114,46 @@ class Chunk(NamedTuple):
     attempt: int
     sequence: int
     at: int
+    """When its first byte was written."""
     data: bytes
+    position: int | None = None
+    """Where it begins in the whole output of the attempt; bytes between two chunks were omitted.
+    None is not known: it was stored by an older program, or says why output is missing."""
+    marks: str | None = None
+    """When its parts were written, and at which level: see `store.output_lines`."""
+
+
+class ExpiredChunks(NamedTuple):
+    """Chunks of an attempt to delete, because newer ones have taken their place."""
+
+    schedule_id: int
+    number: int
+    attempt: int
+    first: int
+    """A sequence number."""
+    until: int
+    """The first one to keep."""
+
+
+class Progress(NamedTuple):
+    """What an attempt has last reported of itself."""
+
+    schedule_id: int
+    number: int
+    attempt: int
+    at: int
+    fraction: float | None = None
+    text: str | None = None
+    times_out_at: int | None = None
+    """When it times out, if the attempt has extended its timeout."""
+
+
+class Reports(NamedTuple):
+    """What is stored of running attempts at once."""
+
+    chunks: Sequence[Chunk] = ()
+    expired: Sequence[ExpiredChunks] = ()
+    progress: Sequence[Progress] = ()
 
 
 class Notification(NamedTuple):

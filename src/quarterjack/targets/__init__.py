@@ -2,8 +2,9 @@
 acts. `kinds` is their table; those that this program cannot run yet are accepted in definitions if
 another node can.
 
-Read `call` first: what every target is given, and how it answers. `task` runs Python functions,
-with their `context` and `results`; a program enters them in its `registrations`, with workflows and
-a prompt handler. `command` runs programs under `supervisor`, a small process that outlives a worker
-and kills every descendant of a command. A failing target is an answer, not an exception.
+Read `call` first: what every target is given, and how it answers. `command` runs programs. `task`,
+`workflow` and `prompt` call what a program enters in its `registrations`, through `functions`, with
+`context` and `results`: async functions on the event loop, sync ones in `processes`. That folder
+also ends whatever a command or a task has started, even if the worker is killed. A failing target
+is an answer, not an exception.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from quarterjack.times.instants import to_text
@@ -27,6 +27,15 @@ class AttemptControl(Protocol):
         ...
 
 
+class WriteOutput(Protocol):
+    """Takes output, from any thread."""
+
+    def __call__(self, data: bytes, level: int = 0, /) -> None:
+        """The level is a number of `logging`, such as 30; 0 is none, as for the output of a
+        command."""
+        ...
+
+
 class Call(NamedTuple):
     """One attempt, as its target sees it."""
 
@@ -42,8 +51,7 @@ class Call(NamedTuple):
     owner: str | None
     fields: Mapping[str, Any]
     """Those of the target, as the schedule defines it."""
-    write: Callable[[bytes], None]
-    """Takes output."""
+    write: WriteOutput
     control: AttemptControl
 
     @property

@@ -20,7 +20,7 @@ from quarterjack.times.cached_property import cached_property
 from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import to_datetime
 
-_FORMAT = logging.Formatter("%(levelname)s %(message)s")
+_FORMAT = logging.Formatter("%(message)s")
 T = TypeVar("T")
 current_context: ContextVar[Context] = ContextVar("current_context")
 
@@ -142,8 +142,8 @@ class _RunLog(logging.LoggerAdapter[logging.Logger]):
         try:
             text = _FORMAT.format(record)
         except (TypeError, ValueError):  # the arguments do not fit; logging never fails its caller
-            text = f"{record.levelname} {msg} {args}"
-        self._write(f"{text}\n".encode(errors="replace"))
+            text = f"{msg} {args}"
+        self._write(f"{text}\n".encode(errors="replace"), level)
 
 
 def Depends(dependency: Callable[..., Any], **arguments: Any) -> Any:  # noqa: N802 - as in FastAPI

@@ -3,15 +3,13 @@ program registers."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from quarterjack.rules.definition.target import ID, LABEL, TargetKind
 from quarterjack.targets.call import Answer, Call
+from quarterjack.targets.functions import Functions
 from quarterjack.targets.registrations import Workflow
-from quarterjack.targets.task import THREAD_NAME, THREADS_MAX, call_function
 from quarterjack.times.instants import to_text
 
 KIND = TargetKind(
@@ -43,12 +41,9 @@ def event_of(call: Call) -> dict[str, Any]:
 class WorkflowTarget:
     """Calls registered workflows with the event; the run succeeds if the workflow does."""
 
-    def __init__(
-        self, workflows: Mapping[int, Workflow], loop: asyncio.AbstractEventLoop | None = None
-    ) -> None:
+    def __init__(self, workflows: Mapping[int, Workflow], functions: Functions) -> None:
         self._workflows = workflows
-        self._loop = loop
-        self._threads = ThreadPoolExecutor(THREADS_MAX, THREAD_NAME)
+        self._functions = functions
 
     async def act(self, call: Call) -> Answer:
         number, node = call.fields["workflow_id"], call.fields["trigger_node_id"]
@@ -58,8 +53,8 @@ class WorkflowTarget:
         if node is not None and workflow.nodes and node not in workflow.nodes:
             known = ", ".join(sorted(workflow.nodes))
             return Answer(f'workflow {number} has no node "{node}"; its nodes are {known}')
-        function, event = workflow.function, event_of(call)
-        return await call_function(function, call, self._threads, [event], loop=self._loop)
+        name, event = ("workflow", str(number)), event_of(call)
+        return await self._functions.call(workflow.function, name, call, [event])
 
     async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._functions.close()

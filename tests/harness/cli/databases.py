@@ -29,7 +29,8 @@ CORRUPTIONS = {
     "attempts_without_run": """
         insert into attempts values (1, 9, 1, '', 0, 0, 'failed', '', '', false, null)
     """,
-    "output_without_run": "insert into output values (1, 9, 1, 0, 0, x'00')",
+    "output_without_run": "insert into output values (1, 9, 1, 0, 0, x'00', 0, '')",
+    "progress_without_run": "insert into progress values (1, 9, 1, 0, 0.5, '', null)",
     "slots_before_the_cursor": "update schedules set next_slot = cursor where id = 1",
     "schedules_that_never_wake": "update schedules set wake_at = null where id = 1",
     "deleted_schedules_that_wake": "update schedules set deleted_at = 1 where id = 1",

@@ -24,6 +24,7 @@ from quarterjack.rules import Limits, Schedule, create
 from quarterjack.store.sqlite.file import open_database
 from quarterjack.store.sqlite.store import SqliteStore
 from quarterjack.store.types import NewSchedule
+from quarterjack.targets.functions import Functions
 from quarterjack.targets.kinds import KINDS
 from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import HOUR, SECOND
@@ -112,7 +113,7 @@ async def measure(path: Path, count: int, concurrency: int) -> Measured:
     config = NodeConfig(WORKER._replace(concurrency=concurrency), grace_seconds=10)
     node = Node(
         store,
-        {"task": TaskTarget({"work": task.work})},
+        {"task": TaskTarget({"work": task.work}, Functions(None, None))},
         clock,
         config,
     )

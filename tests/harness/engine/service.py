@@ -15,9 +15,10 @@ from harness.rules.values import at
 from harness.store.server import server
 from harness.store.stored_world import ManualClock, memory_store
 from harness.store.stores import new, put_limits
-from harness.targets.calls import current_call
+from harness.targets.calls import current_call, tasks_here
 from quarterjack import rules
 from quarterjack.control import create_one
+from quarterjack.engine.background import BackgroundThread
 from quarterjack.engine.clock_watch import ClockGuard
 from quarterjack.engine.leases import LeaseRenewer, LeaseRescuer
 from quarterjack.engine.loop import Hint, Process, wakes_by
@@ -36,7 +37,6 @@ from quarterjack.store.store import Store
 from quarterjack.store.types import Caller, NodeInfo
 from quarterjack.targets.call import Call
 from quarterjack.targets.kinds import KINDS
-from quarterjack.targets.task import TaskTarget
 from quarterjack.times.instants import SECOND
 from quarterjack.times.zones import zone_data_version
 
@@ -46,7 +46,7 @@ WORKER = WorkerConfig("w1", ("default",), concurrency=16, lease=10 * SECOND)
 
 class PostgresWithManualClock(PostgresStore):
     def now(self) -> int:
-        return int(self._clock.now())
+        return int(self._database_clock._host_clock.now())
 
     async def read_clock(self) -> int:
         return self.now()
@@ -58,6 +58,21 @@ def _new_address() -> Address:
 
 class Failed(Exception):
     """Raised by tasks."""
+
+
+class OneLoop(BackgroundThread):
+    """No background: everything is stepped on one event loop, which is not blocked unless a test
+    says so."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self.blocked_at: int | None = None
+
+    def call(self, callback: Callable[..., object], *args: Any) -> None:
+        callback(*args)
+
+    def stalled_for(self) -> int:
+        return 0 if self.blocked_at is None else self._clock.instant - self.blocked_at
 
 
 class SteppedService:
@@ -144,7 +159,7 @@ class SteppedService:
     def _start_worker(self, name: str, store: Store) -> None:
         """With a planner and a lease rescuer, if it is the first on its store."""
         config = self.config._replace(worker=name)
-        targets = {"task": TaskTarget({"work": self._work})}
+        targets = {"task": tasks_here({"work": self._work})}
         worker = Worker(store, targets, self.clock, config, self.hint_own(name))
         if not self.workers or store is not self.store:
             zones, guard = zone_data_version(), ClockGuard(self.clock)
@@ -152,7 +167,8 @@ class SteppedService:
             self.add_process(Planner(store, self.limits, hint, check, zones, guard), name)
             self.add_process(LeaseRescuer(store, worker, config, self.hint), name)
         self.workers[name] = worker
-        for process in (worker, LeaseRenewer(store, worker, config), Recorder(store, worker)):
+        renewer = LeaseRenewer(store, worker, self.clock, config, OneLoop(self.clock))
+        for process in (worker, renewer, Recorder(store, worker)):
             self.add_process(process, name)
 
     def add_process(self, process: Process, worker: str = "") -> None:
@@ -301,9 +317,11 @@ class SteppedService:
 
     async def _execute(self, statement: str) -> list[Any]:
         assert self.address is not None
-        connection = await self.store._executor.connection.get()
-        await connection.execute(f"set search_path = {self.address.schema}")
-        return [tuple(row) for row in await connection.fetch(statement)]
+        link = self.store._executor.connection
+        async with link.lock:
+            connection = await link.get()
+            await connection.execute(f"set search_path = {self.address.schema}")
+            return [tuple(row) for row in await connection.fetch(statement)]
 
     def runs(self, identity: int = 1) -> list[Run]:
         return [run for run in map(run_of, self.table("runs")) if run.schedule_id == identity]

@@ -16,7 +16,7 @@ from harness.sim.oracle import Definition
 from harness.sim.outages import Outages
 from harness.sim.violation import AFTERMATH, Violation
 from quarterjack.sim.faults import Fault
-from quarterjack.sim.record import StoreCall, WorkEvent
+from quarterjack.sim.record import Disturbance, StoreCall, WorkEvent
 from quarterjack.sim.simulation import Simulation
 
 CLOCK_FAULTS = {"healed", str(Fault.CLOCK_STEP), str(Fault.CLOCK_STROBE)}
@@ -45,6 +45,11 @@ class Checker:
             events[event.run_id, event.attempt].append(event)
         faults = self.record.disturbances
         self._disturbed = _merged([(each.since, each.until + AFTERMATH) for each in faults])
+        self._blocks = [each for each in faults if each.kind == str(Fault.BLOCKED)]
+        others = [each for each in faults if each.kind != str(Fault.BLOCKED)]
+        self._disturbed_otherwise = _merged(
+            [(each.since, each.until + AFTERMATH) for each in others]
+        )
         self._clock_set = _merged(
             [(each.since, each.until) for each in faults if each.kind in CLOCK_FAULTS]
         )
@@ -58,6 +63,14 @@ class Checker:
     def is_disturbed(self, low: int, high: int) -> bool:
         """Whether there was any fault between these instants of simulated time."""
         return _overlaps(self._disturbed, low, high)
+
+    def is_disturbed_otherwise(self, low: int, high: int) -> bool:
+        """The same without blocked event loops, through which leases are kept."""
+        return _overlaps(self._disturbed_otherwise, low, high)
+
+    def blocks(self, low: int, high: int) -> list[Disturbance]:
+        """The blocked event loops between these instants."""
+        return [each for each in self._blocks if each.since <= high and each.until >= low]
 
     def was_clock_set(self, low: int, high: int) -> bool:
         """Whether the database's clock was set between them: then the `now` of a call may be older

@@ -27,6 +27,7 @@ from quarterjack.rules.draft import BatchState, Draft
 from quarterjack.rules.model import SlotsNotRun
 from quarterjack.rules.policies.catch_up import Due
 from quarterjack.rules.policies.retry import Retry
+from quarterjack.sim.background import SimulatedBackground
 from quarterjack.store.rows import run_of
 from quarterjack.store.sqlite import executor as sqlite_executor
 from quarterjack.store.statements import Query, QueryMany, Statements, sql
@@ -311,6 +312,10 @@ def code_that_stays_after_a_success() -> Any:
     return patch.object(settling, "_closed", closed)
 
 
+def leases_renewed_on_the_event_loop() -> Any:
+    return patch.object(SimulatedBackground, "_background_actor", lambda self: self._actor)
+
+
 BUGS: dict[str, Callable[[], Any]] = {
     function.__name__.replace("_", " "): function
     for function in (
@@ -336,5 +341,6 @@ BUGS: dict[str, Callable[[], Any]] = {
         retry_that_ignores_retry_after,
         skip_that_counts_as_an_error,
         code_that_stays_after_a_success,
+        leases_renewed_on_the_event_loop,
     )
 }

@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from harness.sim.journal import GateRow, RunRow
-from harness.sim.oracle import SECOND
+from harness.sim.oracle import SECOND, duration_of
 from harness.sim.violation import AFTERMATH, Violation
-from quarterjack.sim.record import StoreCall
+from quarterjack.sim.record import Disturbance, StoreCall
 
 if TYPE_CHECKING:
     from harness.sim.checker import Checker
 
 WAITING_STATES = {"held", "queued"}
 LOSSES_MAX = 5
+STOPPING, STALLED_MAX = 5 * SECOND, 600 * SECOND
+"""How long a blocked event loop keeps its leases: until the timeout of the attempt and what a stop
+may take; without a timeout, until it has been blocked for so long."""
 
 LEGAL_TRANSITIONS = {
     ("held", "queued"), ("held", "skipped"), ("held", "cancelled"), ("held", "failed"),
@@ -130,13 +133,45 @@ def _check_settlement(
         clock = now if checker.was_clock_set(call.at - 60 * SECOND, call.at) else call.clock
         if now < lease_until or clock < lease_until - SECOND:
             yield Violation("C3", f"was rescued at {now}, its lease ends {lease_until}", *where)
-        lease = checker.simulation.profile.lease
-        if not checker.is_disturbed(call.at - lease - AFTERMATH, call.at):
-            yield Violation("C3", f"{before.worker} lost it, without a fault", *where)
+        yield from _check_loss(checker, before, call.at, where)
     else:
         yield Violation("C10", f"was ended by {call.transaction}", *where)
     if after.state == "succeeded" and after.attempt != before.attempt:
         yield Violation("C10", "an attempt succeeded that was not running", *where)
+
+
+def _check_loss(
+    checker: Checker, run: RunRow, at: int, where: tuple[int, str, int]
+) -> Iterator[Violation]:
+    """A lease is lost by a fault; by a blocked event loop only after a while."""
+    window = checker.simulation.profile.lease + AFTERMATH
+    blocks = checker.blocks(at - window, at)
+    if not blocks:
+        if not checker.is_disturbed(at - window, at):
+            yield Violation("C3", f"{run.worker} lost it, without a fault", *where)
+        return
+    # A rescuer that is blocked is late: the fault may have been before.
+    since = min(each.since for each in blocks) - window
+    own = [each for each in blocks if each.actor == run.worker]
+    if not checker.is_disturbed_otherwise(since, at) and not _may_expire(checker, run, own, at):
+        what = f"{run.worker} lost it, while an event loop was blocked"
+        yield Violation("C3", what, *where)
+
+
+def _may_expire(checker: Checker, run: RunRow, blocks: list[Disturbance], at: int) -> bool:
+    """After its timeout and the time that a stop may take, or when it was blocked for too long."""
+    if any(min(each.until, at) - each.since >= STALLED_MAX for each in blocks):
+        return True
+    starts, timeout = checker.starts.get((run.id, run.attempt), []), _timeout_of(checker, run)
+    if not blocks or not starts or timeout is None:
+        return False
+    return starts[0].at + timeout + STOPPING <= at - checker.simulation.profile.lease // 2
+
+
+def _timeout_of(checker: Checker, run: RunRow) -> int | None:
+    history = checker.histories.get(run.schedule_id)
+    timeout = "none" if history is None else history.definition(run.version)["timeout"]
+    return None if timeout == "none" else duration_of(timeout)
 
 
 class _Span(NamedTuple):

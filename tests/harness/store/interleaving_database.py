@@ -125,7 +125,7 @@ class PairDatabase:
         """The initial rows, with empty caches on all nodes."""
         for node in self._nodes:
             node._specifications._cached.clear()
-            for link in (node._executor.connection, node._lease_connection):
+            for link in (node._executor.connection, node.for_leases().connection):
                 async with link.lock:
                     if isinstance(link._connection, PausingConnection):
                         link._connection = link._connection._connection
@@ -153,7 +153,7 @@ class PairDatabase:
 
     async def is_blocked(self, store: PostgresStore) -> bool:
         """Does a connection of this node wait for a lock?"""
-        links = (store._executor.connection, store._lease_connection)
+        links = (store._executor.connection, store.for_leases().connection)
         pids = [link._connection.get_server_pid() for link in links if link._connection is not None]
         query = "select bool_or(cardinality(pg_blocking_pids(pid)) > 0) from unnest($1::int[]) pid"
         return bool(await self.connection.fetchval(query, pids))
@@ -196,7 +196,7 @@ class PausingConnection:
 async def pause_before(store: PostgresStore, before: int | None) -> list[PausingConnection]:
     """The connections of a node. Both pause there; the second one is that for leases."""
     connections = []
-    for link in (store._executor.connection, store._lease_connection):
+    for link in (store._executor.connection, store.for_leases().connection):
         async with link.lock:
             connections.append(PausingConnection(await link.get(), before))
             link._connection = connections[-1]  # type: ignore[assignment]

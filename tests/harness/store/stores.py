@@ -150,9 +150,11 @@ def query(client: StoreClient, text: str, *values: Any) -> list[tuple[Any, ...]]
     async def fetch() -> list[tuple[Any, ...]]:
         store = client.store
         assert isinstance(store, PostgresStore)
-        connection = await store._executor.connection.get()
-        await connection.execute(f"set search_path = {store._address.schema}")
-        return [tuple(row) for row in await connection.fetch(text, *values)]
+        link = store._executor.connection
+        async with link.lock:
+            connection = await link.get()
+            await connection.execute(f"set search_path = {store._address.schema}")
+            return [tuple(row) for row in await connection.fetch(text, *values)]
 
     return client(fetch())
 

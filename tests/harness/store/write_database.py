@@ -20,9 +20,9 @@ from harness.store.server import server
 from harness.store.stores import StoreClient, connection, open_client
 from quarterjack import rules
 from quarterjack.control import Control
-from quarterjack.rules import read_specification
+from quarterjack.rules import Run, read_specification
 from quarterjack.store.migrations import load_migrations
-from quarterjack.store.types import NewSchedule
+from quarterjack.store.types import Chunk, NewSchedule
 from quarterjack.targets.kinds import KINDS
 
 FOLDER = Path(__file__).parent / "databases"
@@ -55,6 +55,7 @@ def populate(client: StoreClient) -> None:
         if hour == 11:
             for key in removed:
                 client.change(keys[key], rules.delete, though_running=True)
+        client(client.store.add_output(chunks_of(claims[0].run, hour)))
         for claim in claims:
             fails = claim.key in failing and hour == 11
             if claim.key not in running or hour < 11:
@@ -66,6 +67,15 @@ def populate(client: StoreClient) -> None:
     client(control.backfill("backfilling", at("08:30"), at("11:30")))
     client.go("12:00")
     client.plan()
+
+
+def chunks_of(run: Run, hour: int) -> list[Chunk]:
+    """What a run of the first schedule, `hourly`, has written."""
+    texts = [b"it is %d\nhalf a " % hour, b"line\n\0\xff"]
+    return [
+        Chunk(run.schedule_id, run.number, run.attempt, sequence, at(f"{hour:02}:00"), text)
+        for sequence, text in enumerate(texts)
+    ]
 
 
 def _add_all(client: StoreClient) -> dict[str, int]:

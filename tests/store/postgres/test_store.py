@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from quarterjack.rules import Ending, Outcome, Run, Specification
 from quarterjack.store.address import address_of
 from quarterjack.store.postgres.store import PostgresStore
 from quarterjack.targets.kinds import KINDS
-from quarterjack.times.instants import HOUR, MILLISECOND
+from quarterjack.times.instants import HOUR, MILLISECOND, SECOND
 
 
 class TestManyNodes:
@@ -125,7 +126,7 @@ class TestClock:
             async with open_stores(url, 1) as (store,):
                 other = await other_connection(url)
                 await other.execute("begin; lock table runs in share mode")
-                store._lease_connection.drop()
+                store.for_leases().connection.drop()
                 await store.heartbeat()
                 async with open_stores(url, 1) as (newcomer,):
                     await newcomer.heartbeat()
@@ -167,3 +168,24 @@ def test_a_specification_is_read_back_unchanged(url: str, run: Any):
         "k0",
         {"text": "ä\U0001f600", "number": 2**62},
     )
+
+
+def test_leases_and_heartbeats_do_not_wait_for_a_blocked_event_loop(url: str, run: Any):
+    """They are used from another thread, with a connection of its own."""
+
+    async def use(store: PostgresStore) -> tuple[int, bool]:
+        leases = store.for_leases()
+        before = await leases.read_clock()
+        await leases.heartbeat()
+        await leases.renew_leases("w1", [], before)
+        await leases.close()
+        return before, leases.now() >= before
+
+    async def block() -> tuple[int, bool]:
+        async with open_stores(url, 1) as (store,):
+            with ThreadPoolExecutor(1) as thread:
+                found = thread.submit(asyncio.run, use(store)).result(20)  # blocks
+            assert abs(store.now() - found[0]) < 20 * SECOND
+            return found
+
+    assert run(block())[1]

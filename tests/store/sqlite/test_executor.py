@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+from harness.crash.kills import wait_for
 from harness.store.stores import new
 from quarterjack.clock import SystemClock
 from quarterjack.errors import StoreUnavailable
@@ -215,6 +216,36 @@ class TestGroupCommitThread:
         with open_executor(tmp_path / "q.db") as (executor, other):
             assert asyncio.run(use()) == "2"
             assert metadata(other)["b"] == "2"
+
+    def test_one_group_answers_several_event_loops_and_waits_for_none(self, tmp_path: Path):
+        held, answers = threading.Event(), []
+
+        def slow() -> Statements[None]:
+            held.wait(10)
+            yield Query("planner_state")
+
+        def call_from_another_loop(thread: GroupCommitThread) -> None:
+            answers.append(asyncio.run(thread.run(operation(put, "b", "2"))))
+
+        async def use() -> list[Any]:
+            thread = GroupCommitThread(executor)
+            calls = [asyncio.ensure_future(thread.run(operation(slow)))]
+            await asyncio.sleep(0)
+            wait_for(lambda: not thread._waiting, 10, "it has begun")
+            calls.append(asyncio.ensure_future(thread.run(operation(put, "a", "1"))))
+            await asyncio.sleep(0)
+            other = threading.Thread(target=call_from_another_loop, args=(thread,))
+            other.start()
+            wait_for(lambda: len(thread._waiting) == 2, 10, "both wait")
+            held.set()
+            other.join(10)  # this event loop is blocked until the other one has its answer
+            assert answers == ["2"]
+            found = await asyncio.gather(*calls)
+            await thread.close()
+            return found
+
+        with open_executor(tmp_path / "q.db") as (executor, _):
+            assert asyncio.run(use()) == [None, "1"]
 
     def test_a_closed_store_refuses_operations(self, tmp_path: Path):
         async def use() -> None:

@@ -135,7 +135,7 @@ async def use():
     sys.addaudithook(lambda event, values: event == "open" and opened.append(str(values[0])))
     declaration = read_declaration(read_yaml(file))
     await apply(store, declaration, clock.now())
-    node = Node(store, make_targets(Registry()), clock, declaration.node_config("w"))
+    node = Node(store, make_targets(Registry(), 1), clock, declaration.node_config("w"))
     running = asyncio.create_task(node.run())
     reader = Reader(f"sqlite:///{path}", KINDS)
     while not [run for run in reader.runs() if run.run.finished_at]:

@@ -50,8 +50,8 @@ def open_reader(client: StoreClient) -> Iterator[None]:
 
 
 def write_much(client: StoreClient) -> None:
-    connection(client).execute("insert into output select 1, 1, 1, count(*), 0, ? from output",
-                            (bytes(MUCH),))  # fmt: skip
+    text = "insert into output select 1, 1, 1, count(*), 0, ?, 0, '' from output"
+    connection(client).execute(text, (bytes(MUCH),))
 
 
 def wal_bytes(client: StoreClient) -> int:

@@ -10,19 +10,21 @@ from harness.store.stores import StoreClient, new, query, statements
 from quarterjack.rules import Retention
 from quarterjack.store.statements import sql
 from quarterjack.store.transactions.retention import PruneProgress
-from quarterjack.store.types import Chunk, RunCursor
+from quarterjack.store.types import Chunk, Progress, RunCursor
 from quarterjack.times.instants import DAY, HOUR, MINUTE
 
 
 def create_runs(client: StoreClient, count: int = 4) -> None:
-    """Runs an hour apart, each with output. The first attempt of the first one fails."""
+    """Runs an hour apart, each with output, every other with progress. The first attempt of the
+    first one fails."""
     client.add(every="1h", max_retries=1, retry_delay="1m")
     for number in range(count):
         client.clock.instant = at("09:00") + number * HOUR
         client.plan()
         (claim,) = client.claim()
         chunk = Chunk(1, number, 1, 0, client.now, b"text")
-        client(client.store.add_output([chunk]))
+        progress = [Progress(1, number, 1, client.now, 0.5)] if number % 2 else []
+        client(client.store.add_output([chunk], (), progress))
         if number == 0:
             client.settle((claim.run, client.outcome("failed")))
             client.clock.instant += MINUTE
@@ -44,15 +46,15 @@ def test_expired_runs_are_deleted_with_their_attempts_and_output(client: StoreCl
 
     assert [found.run.number for found in client.reads.runs("nightly")] == [3, 2]
     counts = "select (select count(*) from attempts), (select count(*) from output)"
-    tables = query(client, counts)
-    assert tables == [(0, 2)]
+    tables = query(client, f"{counts}, (select min(number) from progress)")
+    assert tables == [(0, 2, 3)]
 
 
 def test_the_last_run_and_the_last_success_are_not_deleted(client: StoreClient):
     create_runs(client)
     client.clock.instant += 1000 * DAY
 
-    assert pruned(client, run_age=DAY) == 3 + 3 + 1, "with output, and an attempt"
+    assert pruned(client, run_age=DAY) == 3 + 3 + 1 + 1, "with output, an attempt and progress"
     assert [found.run.number for found in client.reads.runs("nightly")] == [3]
     assert pruned(client, run_age=DAY) == 0
 
@@ -60,7 +62,7 @@ def test_the_last_run_and_the_last_success_are_not_deleted(client: StoreClient):
 def test_surplus_runs_of_a_schedule_are_deleted(client: StoreClient):
     create_runs(client)
 
-    assert pruned(client, run_count=2) == 2 + 2 + 1, "with output, and an attempt"
+    assert pruned(client, run_count=2) == 2 + 2 + 1 + 1, "with output, an attempt and progress"
     assert [found.run.number for found in client.reads.runs("nightly")] == [3, 2]
 
 
@@ -119,7 +121,7 @@ def test_a_run_is_deleted_only_after_all_of_its_output(client: StoreClient):
 
     assert [batch.count for batch in batches if batch.count] == [12] * 5 + [1, 1]
     assert [found.run.number for found in client.reads.runs("nightly")] == [3, 2, 1]
-    assert client.reads.output("1-3") == b"text"
+    assert [chunk.data for chunk in client.reads.output("1-3")] == [b"text"]
 
 
 def test_a_former_last_run_is_deleted_when_the_search_for_old_runs_starts_over(client: StoreClient):
@@ -160,7 +162,7 @@ def test_another_number_of_runs_to_keep_starts_the_search_over(client: StoreClie
     create_runs(client)
     client.clock.instant += HOUR
 
-    assert [pruned(client, run_count=count) for count in (3, 3, 2, 1)] == [3, 0, 2, 2]
+    assert [pruned(client, run_count=count) for count in (3, 3, 2, 1)] == [3, 0, 3, 2]
 
 
 def test_a_round_does_not_read_idle_schedules(client: StoreClient):

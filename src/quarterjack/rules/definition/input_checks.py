@@ -28,12 +28,12 @@ def check_json(value: object, field: str) -> Any:
         text.encode()
     except (TypeError, ValueError) as error:
         raise invalid(field, value, f"is not JSON ({error})", _JSON) from None
-    if _NUL.search(text):
-        raise invalid(field, value, "contains U+0000, which a database cannot store", "remove it")
     if len(text) > JSON_MAX:
         raise invalid(
             field, value, f"is {len(text)} characters long as JSON", f"use at most {JSON_MAX}"
         )
+    if _NUL.search(text):
+        raise invalid(field, value, "contains U+0000, which a database cannot store", "remove it")
     return json.loads(text)
 
 

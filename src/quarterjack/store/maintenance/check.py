@@ -22,6 +22,7 @@ CHECKS = {
     "doubled_keys": "keys of more than one schedule",
     "attempts_without_run": "attempts of missing runs",
     "output_without_run": "output of missing runs",
+    "progress_without_run": "progress of missing runs",
     "slots_before_the_cursor": "schedules with a next slot before their cursor",
     "schedules_that_never_wake": "schedules with a next slot but no wake time",
     "deleted_schedules_that_wake": "deleted schedules with a wake time",

@@ -43,6 +43,8 @@ class ManagedConnection:
         self.is_pooled = False
         """Connected through a pooler, which may send each transaction to another server
         connection."""
+        self.server_pid = 0
+        """Of the server's process behind it, the last time it was opened."""
 
     @property
     def begin(self) -> str:
@@ -69,7 +71,7 @@ class ManagedConnection:
         try:
             # Sent without preparing it: behind a pooler another client may have prepared a
             # statement of the same name on this connection. The status tells how many rows matched.
-            pid = connection.get_server_pid()
+            self.server_pid = pid = connection.get_server_pid()
             query = f"select where pg_backend_pid() = {pid}"
             status = await connection.execute(query, timeout=CONNECT_SECONDS)
             self.is_pooled = status != "SELECT 1"

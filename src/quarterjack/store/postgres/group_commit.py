@@ -29,9 +29,9 @@ IDLE_IN_TRANSACTION_SECONDS = 3
 ATTEMPTS_MAX = 8
 BACKOFF_SECONDS = 0.005
 """Doubled before each retry of a transaction conflict."""
-SINGLE_STATEMENT = frozenset({"renew_leases", "read_leases"})
-"""They run on the connection for leases, without begin and commit: on a slow network these would
-triple the time of a renewal."""
+SINGLE_STATEMENT = frozenset({"renew_leases", "renew_claims", "read_leases"})
+"""They run without begin and commit: on a slow network these would triple the time of a
+renewal."""
 ROWS_PER_PLAN, TRANSACTIONS_PER_PLAN = 1000, 100
 """How long a generic plan is kept: rows that this node wrote or found, or transactions, because
 other nodes make tables grow, too."""
@@ -205,6 +205,6 @@ class GroupCommit:
 
     async def close(self) -> None:
         """Waits for the operations that were submitted before."""
-        if self._working is not None:
+        if self._working is not None and not self._working.done():
             await asyncio.wait([self._working])
         await self._executor.connection.close()

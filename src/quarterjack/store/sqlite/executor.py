@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,7 @@ class InlineExecutor:
 
 
 class GroupCommitThread:
-    """Operations are submitted from the event loop, and answered after the commit of their
+    """Operations are submitted from any event loop, and answered there after the commit of their
     group."""
 
     def __init__(self, executor: Executor) -> None:
@@ -209,9 +209,9 @@ class GroupCommitThread:
                 self._executor.close()
                 return
             self._run([operation for operation, _ in group])
-            futures = [future for _, future in group]
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                futures[0].get_loop().call_soon_threadsafe(_resolve, futures)
+            for loop, futures in _by_loop(future for _, future in group).items():
+                with contextlib.suppress(RuntimeError):  # the loop is closed
+                    loop.call_soon_threadsafe(_resolve, futures)
 
     def _run(self, group: Sequence[Operation]) -> None:
         """Whatever happens, every caller gets an answer, and the thread goes on."""
@@ -230,6 +230,15 @@ class GroupCommitThread:
             await asyncio.to_thread(self._thread.join)
         except RuntimeError:  # the interpreter is ending, and starts no more threads
             self._thread.join()
+
+
+def _by_loop(
+    futures: Iterable[asyncio.Future[None]],
+) -> dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]]:
+    found: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for future in futures:
+        found.setdefault(future.get_loop(), []).append(future)
+    return found
 
 
 def _resolve(futures: Sequence[asyncio.Future[None]]) -> None:

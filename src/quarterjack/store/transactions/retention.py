@@ -153,12 +153,14 @@ def _in_order(rows: list[Row]) -> tuple[tuple[int, int], ...]:
 
 
 def _delete_found(policy: _Policy, progress: PruneProgress) -> Statements[Pruned]:
-    """Output and attempts go first, because they may be many; the runs go in a later batch."""
+    """Output, progress and attempts go first, because they may be many; the runs go in a later
+    batch."""
     found = progress.found[:BATCH]
     rows = yield Query("prunable_runs", (list(found),))
     runs = (PastRun._make(row) for row in rows)
     expired = [run[:2] for run in runs if may_be_pruned(run, policy.retention, policy.now)]
     deleted = yield Query("prune_output_of_runs", (expired, CHUNKS))
+    deleted = deleted or (yield Query("prune_progress_of_runs", (expired, BATCH)))
     deleted = deleted or (yield Query("prune_attempts_of_runs", (expired, BATCH)))
     if deleted:
         return Pruned(len(deleted), progress)

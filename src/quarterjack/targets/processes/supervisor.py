@@ -8,6 +8,9 @@ the first process dies. If a supervisor itself is killed or hangs, its command d
 what is left becomes a child of the first process, which kills it too. Two cases have no remedy: all
 of them killed in the same instant, and a command that became another user.
 
+All this needs Linux. Elsewhere a supervisor kills the process group of its command: processes that
+left the group are not found, and nothing is, if the supervisor itself was killed.
+
 Control protocol, one line each way: the worker sends the command as JSON and perhaps `stop SECONDS`
 later; the supervisor sends `under PID`, its own, and then `exited CODE` (negative: by a signal) or
 `refused REASON`.
@@ -28,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 _PARENT_DEATH_SIGNAL, _CHILD_SUBREAPER = 1, 36
+"""Dies with its parent; adopts orphaned descendants."""
 _POLL_SECONDS = 0.005
 _KILL_SECONDS = 10.0
 _PROC = Path("/proc")
@@ -36,10 +40,8 @@ _PROC = Path("/proc")
 def main() -> None:
     """The first process: forks supervisors until its worker is gone and they have ended."""
     worker = socket.socket(fileno=0)
-    _adopt_orphans()
-    wakeup, wakeup_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
+    _prctl(_CHILD_SUBREAPER, 1)
+    wakeup, alive = _wake_up_when_children_end(), os.pipe()
     supervisors: set[int] = set()
     is_open = True
     while is_open or supervisors:
@@ -47,67 +49,81 @@ def main() -> None:
         ready, _, _ = select.select(readers, [], [], None if is_open else _KILL_SECONDS)
         if wakeup in ready:
             os.read(wakeup, 4096)
-        supervisors -= _reap()
+        supervisors -= _reap().keys()
         _kill_strays(supervisors)
         if worker in ready:
-            request, descriptors, _, _ = socket.recv_fds(worker, 1, 2)
+            request, descriptors, _, _ = socket.recv_fds(worker, 1, 3)
             is_open = bool(request)
             if is_open:
-                supervisors.add(_fork(descriptors))
+                supervisors.add(_fork(descriptors, alive))
         if not ready:  # the worker is gone, and they do not end: they may be suspended
             for pid in supervisors:
                 _send_signal(pid, signal.SIGKILL)
 
 
-def _fork(descriptors: list[int]) -> int:
-    control, output = descriptors
-    first = os.getpid()
+def _wake_up_when_children_end() -> int:
+    """A descriptor that can be read when one has ended."""
+    wakeup, write = os.pipe()
+    os.set_blocking(wakeup, False)
+    os.set_blocking(write, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    return wakeup
+
+
+def _fork(descriptors: list[int], alive: tuple[int, int]) -> int:
+    """`alive` is a pipe that only the first process can write: its end is the end of that."""
     pid = os.fork()
     if pid:
-        os.close(control)
-        os.close(output)
+        for each in descriptors:
+            os.close(each)
         return pid
+    control, output, *stdin = descriptors
+    first, first_write = alive
     code = 1
     try:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(first_write)
         # Only the first process may hold its socket open: a worker must see it close when that
         # process dies.
         os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)
-        _supervise(socket.socket(fileno=control), output, os.pidfd_open(first))
+        _supervise(socket.socket(fileno=control), output, stdin, first)
         code = 0
     finally:
         os._exit(code)
 
 
-def _supervise(control: socket.socket, output: int, first: int) -> None:
+def _supervise(control: socket.socket, output: int, stdin: list[int], first: int) -> None:
     """One command, from its start until no process of it is left."""
-    _adopt_orphans()
+    _prctl(_CHILD_SUBREAPER, 1)
+    wakeup = _wake_up_when_children_end()
     _send_line(control, f"under {os.getpid()}")
     request = _read_line(control)
     if request is None:
         return
-    refusal, pid = _start(json.loads(request), control, output)
-    os.close(output)
+    refusal, pid = _start(json.loads(request), control, output, stdin)
+    for each in (output, *stdin):
+        os.close(each)
     if refusal:
         _send_line(control, f"refused {refusal}")
         return
-    code = _wait(pid, control, first)
-    _kill_descendants()
-    _send_line(control, f"exited {code}")
+    command = _Command(pid)
+    _follow(command, control, first, wakeup)
+    _send_line(control, f"exited {command.kill()}")
 
 
-def _start(request: Any, control: socket.socket, output: int) -> tuple[str, int]:
+def _start(request: Any, control: socket.socket, output: int, stdin: list[int]) -> tuple[str, int]:
     """The command in a session of its own; or why it could not be started."""
-    error_read, error_write = (_above_standard(each) for each in os.pipe2(os.O_CLOEXEC))
+    error_read, error_write = (_above_standard(each) for each in os.pipe())
     argv = request["argv"]
     pid = os.fork()
     if not pid:
         try:
             os.setsid()
-            _libc().prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+            _prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+            for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
+                signal.signal(ignored, signal.SIG_DFL)
             control.close()
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(stdin[0] if stdin else os.open(os.devnull, os.O_RDONLY), 0)
             os.dup2(output, 1)
             os.dup2(output, 2)
             if output > 2:
@@ -132,53 +148,85 @@ def _above_standard(descriptor: int) -> int:
     return moved
 
 
-def _wait(pid: int, control: socket.socket, first: int) -> int:
-    """Until the command has ended, by itself, on request, or because the worker is gone."""
-    ended = os.pidfd_open(pid)
-    readers: list[Any] = [ended, control, first]
-    ready, _, _ = select.select(readers, [], [])
-    stop = _read_line(control) if control in ready and ended not in ready else None
-    if stop is not None:
-        _terminate(float(stop.partition(" ")[2]), control, first)
-    if ended not in ready:
-        _send_signal(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    os.close(ended)
-    return os.waitstatus_to_exitcode(status)
-
-
-def _terminate(seconds: float, control: socket.socket, first: int) -> None:
-    """SIGTERM to all descendants, which get that long; less, if the worker dies meanwhile."""
+def _follow(command: _Command, control: socket.socket, first: int, wakeup: int) -> None:
+    """Until it has ended, has been asked to end, or the worker or the first process is gone."""
     readers: list[Any] = [control, first]
-    for each in _descendants(os.getpid()):
-        _send_signal(each, signal.SIGTERM)
-    polls_without_any = 0
-    for _ in range(int(seconds / _POLL_SECONDS)):
-        alive = [each for each in _descendants(os.getpid()) if not _is_dead(each)]
-        # Twice, because a process whose parent has just ended may not be listed anywhere until it
-        # has become a child of this one.
-        polls_without_any = 0 if alive else polls_without_any + 1
-        if polls_without_any == 2:
-            return
-        if any(select.select(readers, [], [], _POLL_SECONDS)):
-            return
+    ready: list[Any] = []
+    while not command.has_ended() and not ready:
+        ready, _, _ = select.select([wakeup, *readers], [], [])
+        if wakeup in ready:
+            os.read(wakeup, 4096)
+            ready.remove(wakeup)
+    stop = _read_line(control) if control in ready else None
+    if stop is not None:
+        command.terminate(float(stop.partition(" ")[2]), readers)
+
+
+class _Command:
+    """The command of this supervisor: its own process, and everything that this has started."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._code: int | None = None
+
+    def has_ended(self) -> bool:
+        status = _reap().get(self._pid)
+        if status is not None:
+            self._code = os.waitstatus_to_exitcode(status)
+        return self._code is not None
+
+    def terminate(self, seconds: float, readers: list[Any]) -> None:
+        """SIGTERM to all processes, which get that long; less, if the worker dies meanwhile."""
+        self._send_all(signal.SIGTERM)
+        polls_without_any = 0
+        for _ in range(int(seconds / _POLL_SECONDS)):
+            self.has_ended()
+            # Twice, because a process whose parent has just ended may not be listed anywhere until
+            # it has become a child of this one.
+            polls_without_any = 0 if self._is_any_alive() else polls_without_any + 1
+            if polls_without_any == 2:
+                return
+            if any(select.select(readers, [], [], _POLL_SECONDS)):
+                return
+
+    def kill(self) -> int:
+        """Until no process is left: orphans become children of this one, and are found again.
+        Returns the exit code."""
+        for _ in range(int(_KILL_SECONDS / _POLL_SECONDS)):
+            self.has_ended()
+            if not self._send_all(signal.SIGKILL):
+                break
+            select.select([], [], [], _POLL_SECONDS)
+        if self._code is None:
+            self._code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+        return self._code
+
+    def _send_all(self, which: signal.Signals) -> bool:
+        """False if no process is left, not even one that has ended."""
+        if sys.platform != "linux":
+            return _send_group(self._pid, which)
+        pids = _descendants(os.getpid())
+        for each in pids:
+            _send_signal(each, which)
+        return bool(pids)
+
+    def _is_any_alive(self) -> bool:
+        if sys.platform != "linux":
+            return _send_group(self._pid, 0)
+        return not all(_is_dead(each) for each in _descendants(os.getpid()))
+
+
+def _send_group(group: int, which: int) -> bool:
+    try:
+        os.killpg(group, which)
+    except (ProcessLookupError, PermissionError):  # macOS refuses if all of them have ended
+        return False
+    return True
 
 
 def _is_dead(pid: int) -> bool:
     """Gone, or a zombie."""
     return _read(_PROC / str(pid) / "stat").rpartition(") ")[2][:1] in ("Z", "")
-
-
-def _kill_descendants() -> None:
-    """Until none is left: orphans become children of this process, and are found again."""
-    for _ in range(int(_KILL_SECONDS / _POLL_SECONDS)):
-        _reap()
-        alive = _descendants(os.getpid())
-        if not alive:
-            return
-        for pid in alive:
-            _send_signal(pid, signal.SIGKILL)
-        select.select([], [], [], _POLL_SECONDS)
 
 
 def _kill_strays(supervisors: set[int]) -> None:
@@ -188,17 +236,17 @@ def _kill_strays(supervisors: set[int]) -> None:
             _send_signal(each, signal.SIGKILL)
 
 
-def _reap() -> set[int]:
-    """The children that have ended."""
-    ended: set[int] = set()
+def _reap() -> dict[int, int]:
+    """The children that have ended, and how."""
+    ended: dict[int, int] = {}
     while True:
         try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return ended
         if not pid:
             return ended
-        ended.add(pid)
+        ended[pid] = status
 
 
 def _descendants(pid: int) -> list[int]:
@@ -256,13 +304,10 @@ def _send_line(control: socket.socket, line: str) -> None:
         control.sendall(f"{line}\n".encode())
 
 
-def _adopt_orphans() -> None:
-    """Orphaned descendants become children of this process."""
-    _libc().prctl(_CHILD_SUBREAPER, 1)
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
+def _prctl(option: int, value: int) -> None:
+    """An attribute of this process that only Linux has."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value)
 
 
 if __name__ == "__main__":
