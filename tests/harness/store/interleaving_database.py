@@ -176,6 +176,8 @@ class PausingConnection:
         return await self._pause_and(self._connection.fetch, arguments)
 
     async def execute(self, *arguments: Any) -> Any:
+        if arguments[0].startswith("notify "):  # sent some time after the transaction, by itself
+            return await self._connection.execute(*arguments)
         return await self._pause_and(self._connection.execute, arguments)
 
     async def _pause_and(
