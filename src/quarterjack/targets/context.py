@@ -17,7 +17,7 @@ import uncalled_for
 
 from quarterjack.targets.call import Call
 from quarterjack.times.cached_property import cached_property
-from quarterjack.times.durations import read_duration
+from quarterjack.times.durations import DURATION_MAX, read_duration
 from quarterjack.times.instants import to_datetime
 
 _FORMAT = logging.Formatter("%(message)s")
@@ -112,13 +112,15 @@ class Context:
             microseconds = timeout // timedelta(microseconds=1)
         else:
             microseconds = read_duration(timeout, "timeout")
+        if abs(microseconds) > DURATION_MAX:  # no such instant can be stored
+            raise ValueError(f"timeout {timeout} is longer than 100 years; give a shorter one")
         self._call.control.extend(microseconds)
 
     def progress(self, fraction: float, text: str = "") -> None:
         """Report how far the work is, from 0 to 1, with a text."""
         if not 0 <= fraction <= 1:
             raise ValueError(f"progress {fraction} is outside 0 to 1; give the fraction done")
-        self._call.control.report(fraction, text)
+        self._call.control.report(float(fraction), text)
         self._call.write(f"{fraction:.0%} {text}".rstrip().encode() + b"\n")
 
     def __repr__(self) -> str:

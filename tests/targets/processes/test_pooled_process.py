@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ import pytest
 from harness.crash.kills import is_alive
 from harness.rules.values import at
 from harness.targets import tasks
-from harness.targets.calls import NoControl
+from harness.targets.calls import NoControl, new_call
 from harness.targets.pools import NewPool, NewProgram, RealPool
 from quarterjack.targets.call import Answer
+from quarterjack.targets.context import Context
 from quarterjack.targets.processes import pooled_process
 from quarterjack.times.instants import SECOND
 
@@ -91,6 +93,14 @@ def test_an_extension_reaches_the_executor_and_the_task_sees_the_new_deadline(po
 
     assert answer.result == [300, False]
     assert control.extensions == [300 * SECOND]
+
+
+@pytest.mark.parametrize("timeout", [timedelta.max, timedelta.min])
+def test_an_extension_to_an_instant_that_cannot_be_stored_is_refused_in_the_task(
+    timeout: timedelta,
+):
+    with pytest.raises(ValueError, match="longer than 100 years; give a shorter one"):
+        Context(new_call()._replace(control=Noting())).extend(timeout)
 
 
 class TestCancelling:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,6 +95,19 @@ def test_its_file_is_small_and_only_for_this_user():
     state.close()
 
     assert (status.st_size, status.st_mode & 0o777, status.st_uid) == (32, 0o600, os.getuid())
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a file system in memory")
+def test_its_file_has_its_room_so_that_a_disk_that_is_full_later_kills_no_process(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/shm")
+    state, path = SharedState.create()
+    blocks = path.stat().st_blocks
+    path.unlink()
+    state.close()
+
+    assert blocks > 0
 
 
 def test_nothing_is_left_open():

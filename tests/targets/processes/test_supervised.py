@@ -72,13 +72,18 @@ def test_it_may_be_given_a_socket_as_its_standard_input():
     ours.close()
 
 
-def test_output_that_was_written_so_far_can_be_read_at_once():
+@pytest.mark.parametrize(
+    ("widen", "count"), [("", 20_000), ("import fcntl; fcntl.fcntl(1, 1031, 1 << 20);", 900_000)]
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="other pipes cannot be made wider")
+def test_output_that_was_written_so_far_can_be_read_at_once(widen: str, count: int):
+    """A task, or a kernel with large pages, makes pipes that hold more than 64 KiB."""
     ours, theirs = socket.socketpair()
     out: list[bytes] = []
 
     async def run(supervisors: Supervisors) -> None:
         script = (
-            "import os, socket; s = socket.socket(fileno=0); os.write(1, b'x' * 20_000);"
+            f"{widen}import os, socket; s = socket.socket(fileno=0); os.write(1, b'x' * {count});"
             "s.sendall(b'!'); s.recv(1)"
         )
         process = await supervisors.start(python(script), {}, out.append, theirs)
@@ -86,7 +91,7 @@ def test_output_that_was_written_so_far_can_be_read_at_once():
         ours.settimeout(SECONDS)
         assert ours.recv(1) == b"!"  # the loop could not read meanwhile
         process.drain()
-        assert len(b"".join(out)) == 20_000
+        assert len(b"".join(out)) == count
         ours.sendall(b"!")
         await ended(process)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.pools import RealPool
+from harness.targets.pools import NewPool, NewProgram, RealPool
 from quarterjack.targets.processes.surroundings import RUNS_MAX, Surroundings
 
 OUTPUT = "standard output\nstandard error\nof a program\n"
@@ -54,3 +54,34 @@ def test_a_process_is_replaced_after_so_many_runs():
     reasons = [surroundings.why_to_end() for _ in range(3)]
 
     assert reasons == [None, None, f"it has executed {RUNS_MAX} runs"]
+
+
+CHANGES = """
+import contextvars, io, signal, sys
+import quarterjack
+owner = contextvars.ContextVar("owner", default="nobody")
+def set_alarm(): signal.alarm(1)
+def close_errors(): sys.stderr.close()
+def detach(): sys.stdout = io.TextIOWrapper(sys.stdout.detach())
+def set_owner(): owner.set("ada")
+def look():
+    print("printed")
+    print("printed", file=sys.stderr)
+    time.sleep(1.2 if signal.getitimer(signal.ITIMER_REAL)[0] else 0)
+    return [os.getpid(), owner.get()]
+for each in (set_alarm, close_errors, detach, set_owner, look):
+    registry.tasks[each.__name__] = each
+"""
+
+
+@pytest.mark.fault("F53")
+def test_alarms_closed_and_detached_streams_and_context_variables_are_not_for_the_next_call(
+    new_program: NewProgram, new_pool: NewPool
+):
+    pool = new_pool(new_program("", CHANGES))
+    before = pool.call("look")
+
+    for task in ("set_alarm", "close_errors", "detach", "set_owner"):
+        assert (task, pool.call(task).error) == (task, None)
+        assert (task, pool.call("look")) == (task, before)
+        assert pool.output_of("look") == [("printed\nprinted\n", 0)]

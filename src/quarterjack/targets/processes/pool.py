@@ -19,10 +19,13 @@ from quarterjack.telemetry.logs import log, log_fields
 
 IDLE_SECONDS = 60
 """A process that was not needed for so long is ended, but for one."""
+RESTART_SECONDS = 5
+"""After a process could not be started, while others work."""
 _AHEAD = 64
 """So many jobs a process may hold, so that after a short task it need not wait for the worker."""
 _AHEAD_SECONDS = 0.01
 """If a task takes longer, the jobs behind it are taken back."""
+_TRIES = 100
 _STARTING_MAX = os.cpu_count() or 2
 """At once: an import takes the processor."""
 
@@ -45,6 +48,7 @@ class ProcessPool:
         self._ending: set[asyncio.Task[None]] = set()
         self._idle_timer: asyncio.TimerHandle | None = None
         self._ahead_timer: asyncio.TimerHandle | None = None
+        self._restart_timer: asyncio.TimerHandle | None = None
         self._is_closed = False
 
     async def call(
@@ -74,7 +78,7 @@ class ProcessPool:
     async def close(self) -> None:
         """Only when no call runs."""
         self._is_closed = True
-        for timer in (self._idle_timer, self._ahead_timer):
+        for timer in (self._idle_timer, self._ahead_timer, self._restart_timer):
             if timer is not None:
                 timer.cancel()
         for process in list(self._idle):
@@ -90,7 +94,10 @@ class ProcessPool:
             with suppress(ValueError):  # it was taken back just now
                 self._jobs.remove(job)
             return
-        back = process.take_back()
+        back, tries = process.take_back(), _TRIES
+        while tries and job in process.jobs and not process.has_begun(job):
+            await asyncio.sleep(0.001)  # another one begins in this moment
+            back, tries = process.take_back(), tries - 1
         if job in process.jobs:
             self._put_back(back)
             await process.cancel(job)
@@ -153,10 +160,21 @@ class ProcessPool:
         if jobs:
             self._dispatch_soon()
 
+    def _fail_all(self, reason: str) -> None:
+        jobs, self._jobs = self._jobs, deque()
+        for job in jobs:
+            if not job.answer.done():
+                job.answer.set_result(Answer(reason))
+
+    def _allow_starts(self) -> None:
+        self._restart_timer = None
+        self._dispatch_soon()
+
     def _start_one(self) -> None:
         """Unless there are enough."""
         count = len(self._idle) + len(self._busy) + self._starting
-        if count >= self._size or self._starting >= _STARTING_MAX:
+        is_enough = count >= self._size or self._starting >= _STARTING_MAX
+        if is_enough or self._restart_timer is not None:
             return
         self._starting += 1
         start = asyncio.create_task(self._start())
@@ -170,10 +188,11 @@ class ProcessPool:
         except Exception as error:
             reason = str(error)
             log.error("task process cannot start %s", log_fields(error=reason))
-            jobs, self._jobs = self._jobs, deque()
-            for job in jobs:
-                if not job.answer.done():
-                    job.answer.set_result(Answer(reason))
+            if self._idle or self._busy:  # those that work do it, and this is tried again later
+                loop = asyncio.get_running_loop()
+                self._restart_timer = loop.call_later(RESTART_SECONDS, self._allow_starts)
+            else:
+                self._fail_all(reason)
         else:
             log.info("task process started %s", log_fields(pid=process.pid))
             self._idle.append(process)
@@ -186,7 +205,7 @@ class ProcessPool:
         self._put_back(back)
         if process.ends is not None:
             self._end(process, process.ends)
-        elif not process.jobs and not self._is_closed:
+        elif not process.jobs and process in self._busy and not self._is_closed:
             self._busy.discard(process)
             self._idle.append(process)
             if self._idle_timer is None:

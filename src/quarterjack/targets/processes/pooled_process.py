@@ -93,7 +93,7 @@ class PooledProcess:
                 await self._started
         except BaseException as error:
             self._supervised.request_stop(0)
-            await self._watching
+            await self._until_ended()
             if isinstance(error, TimeoutError):
                 raise ImportFailed(self._import_never_ends()) from None
             raise
@@ -167,6 +167,9 @@ class PooledProcess:
         self.jobs = deque(job for job in self.jobs if job.number <= begun)
         return back
 
+    def has_begun(self, job: Job) -> bool:
+        return self._state.begun >= job.number
+
     def take_back_ahead(self) -> list[Job]:
         """The same, if one has begun: it keeps what it works on, or is about to."""
         has_begun = len(self.jobs) > 1 and self._state.begun >= self.jobs[0].number
@@ -177,6 +180,7 @@ class PooledProcess:
         if job not in self.jobs:  # it has just ended
             return
         job.answer = self._loop.create_future()
+        self.is_slow = True  # it is given nothing ahead
         self._state.cancel(job.number)
         ends: list[asyncio.Future[Any]] = [job.answer, self._watching]
         await asyncio.wait(ends, timeout=COOPERATE_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -246,8 +250,7 @@ class PooledProcess:
                 self._loop.remove_reader(self._connection)
                 break
             *lines, self._received = (self._received + data).split(b"\n")
-            for line in lines:
-                message = json.loads(line)
+            for message in filter(None, map(_message, lines)):
                 if "answer" in message:
                     answers.append(message)
                 else:
@@ -263,11 +266,8 @@ class PooledProcess:
             self.is_slow = False
             self.ends = self.ends or message["ends"]
             _answer(self.jobs.popleft(), Answer(*message["answer"]))
-        if self.ends is None:
-            self._on_free(self, [])
-        else:
-            left, self.jobs = list(self.jobs), deque()
-            self._on_free(self, left)
+        # If its worker wants to end it, it does not know that, and may have begun the next one.
+        self._on_free(self, [] if self.ends is None else self.take_back())
 
     def _handle(self, message: Mapping[str, Any]) -> None:
         if self._started.done():
@@ -283,6 +283,13 @@ class PooledProcess:
             else:
                 job.call.control.extend(message["extend"])
                 self._state.deadline = job.call.control.deadline()
+
+
+def _message(line: bytes) -> Mapping[str, Any] | None:
+    try:
+        return json.loads(line)  # type: ignore[no-any-return]
+    except ValueError:  # empty, or SIGTERM has interrupted a task that was sending it
+        return None
 
 
 def _answer(job: Job, answer: Answer) -> None:

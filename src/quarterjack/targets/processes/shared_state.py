@@ -29,7 +29,13 @@ class SharedState:
     def create() -> tuple[SharedState, Path]:
         """The path is for the other process, and can be removed once that has opened it."""
         descriptor, path = tempfile.mkstemp(prefix="quarterjack-")
-        os.truncate(descriptor, 4 * _WORD.size)
+        try:
+            # Written, not truncated: on a full disk, the first use of a hole kills the process.
+            os.write(descriptor, bytes(4 * _WORD.size))
+        except OSError:
+            os.close(descriptor)
+            os.unlink(path)  # noqa: PTH108
+            raise
         return SharedState(descriptor), Path(path)
 
     @staticmethod

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Mapping, Sequence
 
 from quarterjack.targets.processes import supervisor
@@ -20,7 +22,7 @@ SUPERVISOR_SECONDS = 3
 DRAIN_SECONDS = 2
 """For output that was written before the last process ended."""
 _PIPE_BYTES = 65536
-"""As many as a pipe holds."""
+"""At a time."""
 
 
 class Supervisors:
@@ -83,6 +85,9 @@ class Supervisors:
 
 
 def _start_supervisor() -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    if getattr(sys, "frozen", False) or not sys.executable:
+        remedy = "install the program with Python, not as one file"
+        raise OSError(f"there is no Python interpreter to start processes with; {remedy}")
     ours, theirs = socket.socketpair()
     with theirs, contextlib.ExitStack() as on_error:
         on_error.enter_context(ours)
@@ -159,9 +164,12 @@ class SupervisedProcess:
             await self.wait()
 
     def drain(self) -> None:
-        """Read all output that was written so far: twice, to see its end as well; not until there
-        is none, because a process that is left may write without end."""
-        for _ in range(2):
+        """Read all output that was written so far, and see its end as well; not until there is
+        none, because a process that is left may write without end."""
+        if self._drained.is_set():
+            return
+        waiting = fcntl.ioctl(self._output, termios.FIONREAD, bytes(4))
+        for _ in range(int.from_bytes(waiting, sys.byteorder) // _PIPE_BYTES + 2):
             if not self._drained.is_set():
                 self._read_output()
 

@@ -32,6 +32,7 @@ class Surroundings:
         self._handlers: list[tuple[signal.Signals, Any]] = [
             (each, signal.getsignal(each)) for each in _SIGNALS
         ]
+        self._has_alarm = signal.getitimer(signal.ITIMER_REAL)[0] > 0
         self._children = _children()
         self._threads = threading.active_count()
         self._memory = _peak_memory()
@@ -51,7 +52,8 @@ class Surroundings:
         for descriptor in (1, 2):
             if _identity(descriptor) != self._output_file:
                 os.dup2(self._output, descriptor)
-        if (sys.stdin, sys.stdout, sys.stderr) != self._streams or sys.stdout.closed:
+        is_changed = (sys.stdin, sys.stdout, sys.stderr) != self._streams
+        if is_changed or _is_closed(sys.stdout) or _is_closed(sys.stderr):
             self._restore_streams()
         if dict(os.environ) != self._environment:
             os.environ.clear()
@@ -59,15 +61,17 @@ class Surroundings:
         if _folder() != self._folder:
             with suppress(OSError):
                 os.chdir(self._folder)
+        if signal.getitimer(signal.ITIMER_REAL)[0] and not self._has_alarm:
+            signal.setitimer(signal.ITIMER_REAL, 0)  # else it ends a later call
         for which, handler in self._handlers:
             if signal.getsignal(which) != handler:
                 signal.signal(which, handler)
 
     def _restore_streams(self) -> None:
         sys.stdin, sys.stdout, sys.stderr = self._streams
-        if sys.stdout.closed:
+        if _is_closed(sys.stdout):
             sys.stdout = os.fdopen(1, "w", buffering=1, errors="backslashreplace", closefd=False)
-        if sys.stderr.closed:
+        if _is_closed(sys.stderr):
             sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
         self._streams = sys.stdin, sys.stdout, sys.stderr
 
@@ -91,6 +95,13 @@ class Surroundings:
         if _lowest_free_descriptor() > _DESCRIPTORS_MAX:
             return f"tasks left more than {_DESCRIPTORS_MAX} files open"
         return None
+
+
+def _is_closed(stream: Any) -> bool:
+    try:
+        return bool(stream.closed)
+    except ValueError:  # a task has detached what is below it
+        return True
 
 
 def _identity(descriptor: int) -> tuple[int, int] | None:

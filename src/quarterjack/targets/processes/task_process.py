@@ -20,6 +20,7 @@ import sys
 import threading
 import traceback
 from contextlib import suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -116,7 +117,9 @@ class _TaskProcess:
     def send(self, message: dict[str, Any]) -> None:
         """From any thread of a task."""
         with self._sending, suppress(OSError):  # the worker may be gone
-            self._connection.sendall(json.dumps(message).encode() + b"\n")
+            # SIGTERM may have interrupted the task while it was sending: that line ends here.
+            before = b"\n" if "answer" in message else b""
+            self._connection.sendall(b"%b%b\n" % (before, json.dumps(message).encode()))
 
     def _answer(
         self, kind: str, name: str, args: list[Any], kwargs: dict[str, Any], values: list[Any]
@@ -129,7 +132,8 @@ class _TaskProcess:
         token = current_context.set(context)
         try:
             self._is_calling = True
-            result = call_sync(function, context, args, kwargs)
+            # In a context of its own: what it sets there is not for the next call.
+            result = copy_context().run(call_sync, function, context, args, kwargs)
             self._is_calling = False
             return answer_of(result, function)
         except BaseException as error:
@@ -143,11 +147,13 @@ class _TaskProcess:
         self._surroundings.write(framed(data, level) if level else data)
 
     def _on_sigterm(self, *_: object) -> None:
-        """Sent some time after the cancellation, if the task has not ended because of that."""
-        if self._is_calling:
+        """Sent some time after the cancellation, if the task has not ended because of that. One
+        from elsewhere, such as to all processes of a service, must not end a task."""
+        if not self._is_calling:
+            sys.exit(0)
+        if self._state.is_cancelled:
             self._is_calling = False
             raise asyncio.CancelledError
-        sys.exit(0)
 
 
 class _Control:
