@@ -48,7 +48,8 @@ class Functions:
             return await self._pool.call(name, call, args, kwargs)
         # The specification that they belong to is kept for later runs, and a task may change them.
         args, kwargs = deepcopy(args) if args else args, deepcopy(kwargs) if kwargs else kwargs
-        return await run_on(self._loop, _call_async(function, call, args, kwargs))
+        work = _call_async(function, call, args, kwargs)
+        return await (work if self._loop is None else run_on(self._loop, work))
 
     def warm_up(self) -> None:
         if self._pool is not None:
