@@ -86,7 +86,7 @@ check: .venv/ready  ## format, lint, types, import rules, style
 bench: bench-times bench-rules bench-engine bench-targets bench-scale  ## all benchmarks
 
 bench-times: .venv-bench/ready  ## next fire times, beside cronsim, croniter, APScheduler and celery
-	@.venv-bench/bin/python bench/times.py
+	@PYTHONPATH=tests .venv-bench/bin/python bench/times.py
 
 bench-rules: .venv/ready  ## plan and settle 10,000 schedules
 	@$(BIN)/python bench/rules.py

@@ -1,8 +1,9 @@
 """The speed of `next` compared with cronsim, croniter, APScheduler and celery.
 
-Twelve expressions, a thousand slots each, each computed from the one before. A figure is the median
-over the rounds of the mean over the expressions. Objects are created before the measurement, and
-all libraries take part in each round, so that noise of the machine affects all of them.
+Twelve expressions, a thousand slots each, each computed from the one before; then a fresh `next` at
+random instants of four years, with and without parsing each time. A figure is the median over the
+rounds of the mean over the expressions. Objects are created before the measurement, and all
+libraries take part in each round, so that noise of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -26,8 +27,11 @@ from celery.schedules import crontab
 from croniter import croniter
 from cronsim import CronSim
 
+from harness.times.phrases import phrases
 from quarterjack import Cron
 from quarterjack.times.cron_text import read_cron
+from quarterjack.times.instants import from_datetime
+from quarterjack.times.words import parse_words
 
 EXPRESSIONS = (
     "* * * * *",
@@ -45,7 +49,11 @@ EXPRESSIONS = (
 )
 START = datetime(2025, 1, 1, tzinfo=UTC)
 ZONES = ("UTC", "America/New_York")
+INTEGERS = "quarterjack, integers"
 Fires = Callable[[int], None]
+NextAt = Callable[[Any], object]
+FRESH = 300
+"""Random instants for each expression."""
 
 
 def quarterjack_datetimes(text: str, zone: str) -> Fires:
@@ -122,18 +130,67 @@ def zone_info(zone: str) -> Any:
 
 
 LIBRARIES: dict[str, Callable[[str, str], Fires]] = {
-    "quarterjack, integers": quarterjack_integers,
+    INTEGERS: quarterjack_integers,
     "quarterjack, next(datetime)": quarterjack_datetimes,
     "cronsim": cronsim,
     "croniter": with_croniter,
     "APScheduler 3": with_apscheduler,
     "celery crontab": with_celery,
 }
+
+
+def instants(count: int) -> list[datetime]:
+    """Random and unsorted, so that nothing computed before helps."""
+    random = Random(11)
+    return [START + timedelta(seconds=random.randrange(4 * 365 * 86400)) for _ in range(count)]
+
+
+def quarterjack_at(text: str, zone: str) -> NextAt:
+    return Cron(text, timezone=zone).next
+
+
+def quarterjack_integers_at(text: str, zone: str) -> NextAt:
+    return Cron(text, timezone=zone).slots.after
+
+
+def cronsim_at(text: str, zone: str) -> NextAt:
+    """A parsed object, moved to the instant as its constructor does."""
+    info = zone_info(zone)
+    fires = CronSim(text, START.astimezone(info))
+    is_fixed = fires.fixup_tz is not None
+
+    def next_at(when: datetime) -> object:
+        local = when.astimezone(info)
+        fires.dt = local.replace(tzinfo=None) if is_fixed else local
+        return next(fires)
+
+    return next_at
+
+
+def croniter_at(text: str, zone: str) -> NextAt:
+    info = zone_info(zone)
+    fires = croniter(text, START.astimezone(info), max_years_between_matches=9)
+    return lambda when: fires.get_next(datetime, start_time=when.astimezone(info))
+
+
+def celery_at(text: str, zone: str) -> NextAt:
+    app = Celery(set_as_current=False)
+    app.conf.timezone = zone
+    schedule = crontab.from_string(text)
+    schedule.app = app
+
+    def next_at(when: datetime) -> object:
+        last, delta, _ = schedule.remaining_delta(when)
+        return last + delta
+
+    return next_at
+
+
 WANTED = {
     ("quarterjack, next(datetime)", "UTC"): 25,
-    ("quarterjack, next(datetime)", "America/New_York"): 15,
-    ("quarterjack, integers", "UTC"): 60,
-    ("quarterjack, integers", "America/New_York"): 60,
+    ("quarterjack, next(datetime)", "America/New_York"): 25,
+    (INTEGERS, "UTC"): 60,
+    (INTEGERS, "America/New_York"): 60,
 }
 
 
@@ -154,13 +211,60 @@ def next_fires(rounds: int, count: int) -> None:
                 spent = sum(seconds_of(partial(fire, count)) for fire in fires)
                 rows[name].append(spent / count / len(fires) * 1e6)
         print(f"\nnext slot, mean of {len(EXPRESSIONS)} expressions x {count}, {zone}")
-        for name, microseconds in rows.items():
-            pairs = zip(rows["cronsim"], microseconds, strict=True)
-            ratio = statistics.median(theirs / ours for theirs, ours in pairs)
-            wanted = WANTED.get((name, zone))
-            note = f"   wanted {wanted} x" if wanted else ""
-            median = statistics.median(microseconds)
-            print(f"  {name:<28}{median:>9.2f} us{ratio:>8.1f} x cronsim's speed{note}")
+        wanted = {name: WANTED[name, zone] for name in rows if (name, zone) in WANTED}
+        _print_rows(rows, wanted)
+
+
+FRESH_LIBRARIES: dict[str, Callable[[str, str], NextAt]] = {
+    INTEGERS: quarterjack_integers_at,
+    "quarterjack, next(datetime)": quarterjack_at,
+    "cronsim": cronsim_at,
+    "croniter": croniter_at,
+    "celery crontab": celery_at,
+}
+
+
+def fresh_starts(rounds: int, *, parsed: bool) -> None:
+    """`parsed`: the expression is parsed before, else for each instant."""
+    whens: dict[str, list[Any]] = {name: instants(FRESH) for name in FRESH_LIBRARIES}
+    if parsed:
+        whens[INTEGERS] = [from_datetime(when) for when in whens[INTEGERS]]
+    else:
+        del whens[INTEGERS]
+    for zone in ZONES:
+        rows: dict[str, list[float]] = {name: [] for name in whens}
+        for _ in range(rounds):
+            for name, row in rows.items():
+                make, own = FRESH_LIBRARIES[name], whens[name]
+                spent = sum(
+                    seconds_of(partial(_fresh, make, text, zone, own, parsed=parsed))
+                    for text in EXPRESSIONS
+                )
+                row.append(spent / FRESH / len(EXPRESSIONS) * 1e6)
+        with_parse = "without parsing" if parsed else "parse included"
+        print(f"\nfresh next at {FRESH} random instants, {with_parse}, {zone}")
+        _print_rows(rows, {name: 10 for name in rows if parsed and "quarterjack" in name})
+
+
+def _fresh(
+    make: Callable[[str, str], NextAt], text: str, zone: str, whens: list[Any], *, parsed: bool
+) -> None:
+    if parsed:
+        next_at = make(text, zone)
+        for when in whens:
+            next_at(when)
+        return
+    for when in whens:
+        make(text, zone)(when)
+
+
+def _print_rows(rows: dict[str, list[float]], wanted: dict[str, int]) -> None:
+    for name, microseconds in rows.items():
+        pairs = zip(rows["cronsim"], microseconds, strict=True)
+        ratio = statistics.median(theirs / ours for theirs, ours in pairs)
+        note = f"   wanted {wanted[name]} x" if name in wanted else ""
+        median = statistics.median(microseconds)
+        print(f"  {name:<28}{median:>9.2f} us{ratio:>8.1f} x cronsim's speed{note}")
 
 
 def read_all(read: Callable[[str], object], texts: set[str]) -> None:
@@ -190,6 +294,17 @@ def parsing(rounds: int) -> None:
     print(f"  {ratio:.2f} times cronsim's time   wanted at most 2")
 
 
+def words(rounds: int) -> None:
+    """The phrases of the test suite, each read anew; expressions that they make are new too."""
+    texts = [row.phrase for row in phrases()]
+    spent = []
+    for _ in range(rounds):
+        read_cron.cache_clear()
+        reading = partial(read_all, lambda text: parse_words(text, "UTC", START), set(texts))
+        spent.append(seconds_of(reading) / len(texts) * 1e6)
+    print(f"\nparsing a phrase in words: {statistics.median(spent):.1f} us   wanted under 200")
+
+
 def starting(rounds: int) -> None:
     bin_folder = Path(sys.executable).parent
     commands = {
@@ -215,7 +330,10 @@ def main() -> None:
     arguments.add_argument("--count", type=int, default=1000)
     options = arguments.parse_args()
     next_fires(options.rounds, options.count)
+    fresh_starts(options.rounds, parsed=True)
+    fresh_starts(options.rounds, parsed=False)
     parsing(options.rounds)
+    words(options.rounds)
     starting(3 * options.rounds)
 
 

@@ -243,6 +243,10 @@ class TestFieldTypes:
         ("when", "schedule_type", "cron_expr"),
         [
             ({"cron": "0 9 * * *"}, "cron", "0 9 * * *"),
+            ({"cron": ["0 9 * * *", "30 12 * * 1"]}, "cron", ["0 9 * * *", "30 12 * * 1"]),
+            ({"schedule": "every monday at 9am"}, "cron", "0 9 * * 1"),
+            ({"schedule": "every 5 minutes"}, "every", None),
+            ({"at": [NINE, "2026-11-17T09:00:00Z"]}, "at", None),
             ({"hourly": {"minute": 5}}, "cron", "5 * * * *"),
             ({"hourly": {"minute": 5, "second": 30}}, "cron", "30 5 * * * *"),
             ({"daily": {"time": "09:30"}}, "cron", "30 9 * * *"),
@@ -255,7 +259,7 @@ class TestFieldTypes:
         ],
     )
     def test_the_type_is_one_of_four_and_typed_patterns_have_a_cron_expression(
-        self, client: StoreClient, when: dict[str, Any], schedule_type: str, cron_expr: str | None
+        self, client: StoreClient, when: dict[str, Any], schedule_type: str, cron_expr: object
     ):
         client.add(**when)
 

@@ -11,8 +11,8 @@ from quarterjack.store.output_lines import Gap, Line
 from quarterjack.store.reader import FoundRun, FoundSchedule
 from quarterjack.store.types import Audit, NodeInfo, Progress
 from quarterjack.targets.kinds import KINDS
-from quarterjack.times import After, At, Every, Recurrence
-from quarterjack.times.instants import EARLIEST, MILLISECOND, SECOND, to_text
+from quarterjack.times import Every, Recurrence
+from quarterjack.times.instants import MILLISECOND, SECOND, to_text
 
 _NOT_POLICIES = KINDS.fields | {
     "cron", "every", "at", "after", "hourly", "daily", "weekly", "monthly", "timezone", "payload",
@@ -73,7 +73,7 @@ def _definition(specification: Specification) -> dict[str, Any]:
     body, recurrence = specification.to_json(), specification.recurrence
     target = specification.target
     interval = recurrence.interval.nominal if isinstance(recurrence, Every) else None
-    at = recurrence.slots.after(EARLIEST - 1) if isinstance(recurrence, At) else None
+    at = recurrence.to_json().get("at")
     seconds = None if specification.timeout is None else _seconds(specification.timeout)
     fields, payload = dict(target.fields), dict(specification.payload)
     return {
@@ -83,7 +83,7 @@ def _definition(specification: Specification) -> dict[str, Any]:
         "cron_expr": body.get("cron") or getattr(recurrence, "cron_text", None),
         "interval_ms": None if interval is None else interval // MILLISECOND,
         "interval_seconds": None if interval is None else _seconds(interval),
-        "at": _text(at),
+        "at": at,
         "in_words": recurrence.describe(),
         "timezone": specification.timezone,
         "target": {"kind": target.kind, **fields},
@@ -102,12 +102,10 @@ def _definition(specification: Specification) -> dict[str, Any]:
     }
 
 
-_TYPES = {Every: "every", At: "at", After: "after"}
-
-
 def _type(recurrence: Recurrence) -> str:
     """Hourly, Daily, Weekly and Monthly are cron expressions as well."""
-    return _TYPES.get(type(recurrence), "cron")
+    name = next(iter(recurrence.to_json()))
+    return name if name in ("every", "at", "after") else "cron"
 
 
 def run_view(found: FoundRun) -> dict[str, Any]:

@@ -73,6 +73,13 @@ def test_backfill_without_yes_only_counts(cli: CommandLine):
         2, "backfill", "a", "--from", span[3], "--to", span[1], "--yes"
     )
     assert "--from is required" in cli.error(2, "backfill", "a")
+    assert "is in the future; give an instant that has passed, or --to" in cli.error(
+        2, "backfill", "a", "--from", "2099-01-01T00:00:00Z", "--yes"
+    )
+    assert "slots of 1 a from" in cli.error(3, "backfill", "a", "--from", "2 hours", "--to", "1h")
+    assert 'until "never" is no instant and no duration; write it as' in cli.error(
+        2, "pause", "a", "--until", "never"
+    )
     long_ago = ["--from", "0001-01-01T00:00:00Z", "--to", "0001-01-01T01:00:00Z"]
     assert cli.json("backfill", "a", *long_ago, "--yes")["slots"] == 13
     assert "0001-01-01T00:00:00Z to 0001-01-01T01:00:00Z" in cli.output("audit", "a")

@@ -6,11 +6,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.cli.command_line import CommandLine
 from harness.times.at import us
 from quarterjack.cli import commands
 
@@ -19,6 +20,8 @@ NEW_YORK = "America/New_York"
 
 class FixedClock:
     """Always 16 November 2026, 09:00 UTC."""
+
+    environment: ClassVar[dict[str, str]] = {}
 
     def now(self) -> int:
         return us("2026-11-16T09:00Z")
@@ -229,3 +232,65 @@ def test_the_console_script_runs_with_the_real_clock():
 def test_version_and_help():
     assert run("--version").output.startswith("quarterjack, version ")
     assert "explain" in run("-h").output
+
+
+@pytest.fixture
+def invoices(cli: CommandLine) -> CommandLine:
+    options = ["--set", 'not_on=["saturday","sunday"]', "--set", "on_constraint=next_day"]
+    cli.output("add", "invoices", "--cron", "0 9 1 * *", *options, "--", "true")
+    return cli
+
+
+def test_next_and_explain_take_the_key_of_a_schedule(invoices: CommandLine):
+    arguments = ("invoices", "--after", "2026-07-20T00:00:00Z", "--count", "2")
+
+    assert invoices.output("next", *arguments).splitlines() == [
+        "on day 1 of every month at 09:00",
+        "  Sat 2026-08-01 09:00:00 +00:00",
+        "  Tue 2026-09-01 09:00:00 +00:00",
+    ]
+    assert "not_on saturday, sunday holds (on_constraint: next_day); see quarterjack next " in (
+        invoices.output("explain", "invoices")
+    )
+    answer = invoices.json("next", *arguments)
+    assert (answer["schedule"], answer["next"][0]) == ("invoices", "2026-08-01T09:00:00Z")
+
+
+def test_effective_says_when_the_run_of_each_slot_becomes_ready(invoices: CommandLine):
+    arguments = ("--after", "2026-07-20T00:00:00Z", "--count", "2", "--effective")
+
+    assert invoices.output("next", "invoices", *arguments).splitlines()[1:] == [
+        "  Sat 2026-08-01 09:00:00 +00:00   ready at Mon 2026-08-03 09:00:00 +00:00",
+        "  Tue 2026-09-01 09:00:00 +00:00   on time",
+    ]
+    assert invoices.json("next", "invoices", *arguments)["effective"][0] == {
+        "slot": "2026-08-01T09:00:00Z", "ready_at": "2026-08-03T09:00:00Z", "reason": None,
+    }  # fmt: skip
+    invoices.output("edit", "invoices", "--set", "on_constraint=drop")
+    assert "does not run: not_on" in invoices.output("next", "invoices", *arguments)
+    assert "EXPR is no schedule" in invoices.error(2, "next", "5m", "--effective")
+
+
+def test_a_key_that_is_in_no_database_is_read_as_words(cli: CommandLine):
+    message = 'error: schedule "nightly" is not'
+
+    assert message in cli.error(2, "next", "nightly")
+    assert not cli.database.exists()
+    cli.output("add", "other", "--every", "1h", "--", "true")
+    assert message in cli.error(2, "next", "nightly")
+
+
+@pytest.mark.mission("E10")
+def test_words_are_taken_by_add_edit_next_and_explain(cli: CommandLine):
+    added = cli.json("add", "a", "--schedule", "every monday at 9am and 12:30pm", "--", "true")
+    assert added["schedule"]["cron_expr"] == ["0 9 * * 1", "30 12 * * 1"]
+    assert added["schedule"]["in_words"] == "every Monday at 09:00 and 12:30"
+
+    cli.output("edit", "a", "--schedule", "in 2 hours")
+    assert cli.json("show", "a")["schedule_type"] == "after"
+    assert 'timezone "X" is unknown' in cli.error(
+        2, "next", "every monday at 9am", "--timezone", "X"
+    )
+    explained = as_json("explain", "every day at 9am and 12:30pm")
+    assert [row["text"] for row in explained["fields"] if row["name"] == "hour"] == ["9", "12"]
+    assert "friday" in run("next", "every friday noonish").stderr.lower()

@@ -28,7 +28,7 @@ def test_colour_is_used_on_a_terminal_unless_no_color_is_set(
     shown = os.read(ours, 10_000).decode()
     os.close(ours)
 
-    assert 'error: recurrence "bad" is invalid' in shown
+    assert 'error: schedule "bad" is not understood' in shown
     assert ("\x1b[31m" in shown) is coloured
 
 

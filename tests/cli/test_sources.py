@@ -154,8 +154,8 @@ def test_every_command_reports_all_problems_of_a_program_and_exits_with_1(
     assert code == 1
     assert output.splitlines() == [
         "error: jobs:app: 3 problems",
-        '  - jobs.py:8: schedule "x": recurrence "5 minutos" is invalid; use cron ("0 9 * * *"), '
-        'an interval ("5m", "daily") or an instant (RFC 3339)',
+        '  - jobs.py:8: schedule "x": schedule "5 minutos" has "5" at character 1, which could be '
+        '05:00 or 17:00; write a phrase such as "every 15 minutes"',
         '  - jobs.py:8: schedule "x": task "tik" is not registered; did you mean tick?',
         '  - jobs.py:9: schedule "y": task "tick" cannot be called so: '
         "too many positional arguments; it takes (), at jobs.py:6; give args= or kwargs=",

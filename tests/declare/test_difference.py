@@ -47,7 +47,7 @@ def compare(
     schedules: dict[str, Any], *found: StoredSchedule, only_missing: bool = False, **settings: Any
 ) -> tuple[list[str], list[str], list[str]]:
     declaration = declared_values(schedules=schedules, **settings)
-    return keys(difference(declaration, NOW, found, only_missing=only_missing))
+    return keys(difference(declaration, found, only_missing=only_missing))
 
 
 def test_schedules_are_added_changed_and_removed():
@@ -56,7 +56,7 @@ def test_schedules_are_added_changed_and_removed():
     )
     before = [stored(key) for key in ("same", "edited", "old")]
 
-    found = difference(declaration, NOW, before)
+    found = difference(declaration, before)
 
     assert keys(found) == (["new"], ["edited"], ["old"])
     (new,) = found.added
@@ -169,12 +169,15 @@ def test_windows_of_new_and_changed_schedules_must_admit_a_slot():
 
 
 def test_the_window_of_an_unchanged_schedule_is_not_checked_again():
-    morning = {"after": "17m", "command": ["x"], "only_between": "08:00-09:00"}
-    declaration, noon = declared_values(schedules={"a": morning}), at("12:00")
+    night = {"cron": "0 3 * * *", "command": ["x"], "only_between": "08:00-09:00"}
+    declaration = declared_values(schedules={"a": night})
+    accepted = stored("a", fields=night | {"on_constraint": "defer"})
+    specification = declaration.specifications["a"]
+    schedule = accepted.schedule._replace(specification=specification)
 
-    assert keys(difference(declaration, noon, [stored("a", fields=morning)])) == ([], [], [])
+    assert keys(difference(declaration, [accepted._replace(schedule=schedule)])) == ([], [], [])
     with pytest.raises(InvalidSpecification, match="admits no slot"):
-        difference(declaration, noon, [])
+        difference(declaration, [])
 
 
 def edited(**fields: Any) -> Specification:

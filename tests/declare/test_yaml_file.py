@@ -50,6 +50,11 @@ def test_the_location_of_a_file_is_absolute(tmp_path: Path, monkeypatch: pytest.
     [
         ("a: 1\na: 2\n", 'line 2 gives "a" a second time; remove one of them'),
         ("a: [1\nb: 2\n", "is not YAML"),
+        (
+            "a: 1\ncron: */5 * * * *\n",
+            "line 2 has a * outside quotes; text that begins with * "
+            'needs quotes, as in cron: "*/5 * * * *"',
+        ),
         ("- a\n", "line 1 is not a mapping; write names and values, one to a line"),
         ("", "line 1 is empty; write `schedules: {}` if there are no schedules"),
         ("# nothing\n", "line 1 is empty"),

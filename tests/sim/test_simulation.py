@@ -12,7 +12,7 @@ from harness.sim.oracle import Definition
 from quarterjack.errors import Invalid
 from quarterjack.rules import Limits, create, read_specification
 from quarterjack.rules.policies.anchors import slots_of
-from quarterjack.sim.definitions import ZONES, draw_recurrence
+from quarterjack.sim.definitions import WORDS, ZONES, draw_recurrence
 from quarterjack.sim.profile import Profile, draw_profile
 from quarterjack.sim.simulation import Simulation
 from quarterjack.targets.kinds import KINDS
@@ -72,3 +72,27 @@ def test_the_oracle_and_the_rules_name_the_same_slots():
         assert Definition(fields).slots(now, now, now, until) == slots, fields
         compared += len(slots)
     assert compared > 20_000
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({"schedule": phrase} for phrase in WORDS),
+        {"cron": "0 2 1,15 * 1", "day_rule": "and"},
+        {"cron": "0 2 */2 * 1", "day_rule": "and"},
+        {"cron": "30 2 13 * FRI", "day_rule": "and"},
+    ],
+    ids=str,
+)
+def test_the_oracle_knows_what_the_words_mean(fields: dict[str, Any]):
+    """By the expressions that stand there for each phrase; it reads no words."""
+    now = read_instant("2026-02-10T11:17:00Z", "now")
+    fields |= {"timezone": "Europe/Berlin"}
+    specification = read_specification({"task": "work", **fields}, kinds=KINDS, key="k", now=now)
+    schedule = create(1, "k", specification, now, active=0, limits=Limits())
+    until = now + 330 * DAY
+
+    slots = list(slots_between(slots_of(schedule), now, until))
+
+    assert slots
+    assert Definition(fields).slots(now, now, now, until) == slots

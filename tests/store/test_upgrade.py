@@ -25,7 +25,8 @@ from quarterjack.store.output_lines import Line, lines_of
 from quarterjack.store.sqlite.file import APPLICATION_ID
 from quarterjack.store.transactions.retention import PruneProgress
 from quarterjack.store.types import Chunk
-from quarterjack.times.instants import DAY, HOUR
+from quarterjack.times import Every
+from quarterjack.times.instants import DAY, HOUR, SECOND
 
 DATABASES = sorted(path.stem for path in FOLDER.glob("*.sql"))
 
@@ -230,3 +231,17 @@ def update_daily_stats(client: StoreClient, now: int) -> None:
         progress = client(
             client.store.prune(horizons(retention, now), retention, progress, now)
         ).progress
+
+
+@pytest.mark.parametrize("name", [max(DATABASES), max(d for d in DATABASES if "postgres" in d)])
+def test_durations_that_were_stored_as_numbers_are_read_as_milliseconds(name: str, tmp_path: Path):
+    """Earlier versions took whole milliseconds."""
+    written = """update specifications set body = replace(replace(body,
+        '"grace":"1m"', '"grace":90000'), '"every":"1h"', '"every":3600000');"""
+
+    with upgraded(name, tmp_path, written) as client:
+        stored = client.reads.schedule("hourly").schedule.specification
+        ran = run_until(client, "12:00", "13:00", "14:00")
+
+    assert (stored.catch_up.grace, stored.recurrence) == (90 * SECOND, Every("1h"))
+    assert ran.count("hourly") == 3

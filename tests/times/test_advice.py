@@ -130,6 +130,29 @@ NOW = us("2026-11-16T09:00Z")
             ['most schedules fire at minute 0; "5 H 9 * * *" spreads them by key'],
         ),
         (Cron("0 9 * * *", dialect="posix"), []),
+        (
+            Cron("3 9 30,31 2,4 1"),
+            ["day of month and day of week are both set: it fires on days that match either one",
+             "day 31 of the month never occurs in February and April"],
+        ),
+        (Cron("3 9 15,30 2 *"), ["day 30 of the month never occurs in February"]),
+        (
+            Cron("3 9 */31 * *"),
+            ["*/31 gives only day of month 1: the step goes beyond the rest"],
+        ),
+        (
+            Cron("50-59/15 3 * * *"),
+            ["50-59/15 gives only minute 50: the step goes beyond the rest"],
+        ),
+        (Cron("3 9 7/1 * *"), []),
+        (Cron("H/40 9 * * *", key="k"), []),
+        (
+            Cron(["30 2 * * *", "*/7 3 * * *"], timezone=NEW_YORK),
+            ["on 2027-03-14 the clocks in America/New_York go forward: 02:30 does not exist, and "
+             "it fires at 2027-03-14T07:00:00Z (dst_gap: after)",
+             '*/7 restarts every hour; for an even 7-minute spacing, use the interval "7m"'],
+        ),
+        (At([at("1999-01-01T00:00Z"), at("1999-01-02T00:00Z")]), ["it never fires from now on"]),
     ],
 )  # fmt: skip
 def test_warnings(recurrence: Recurrence, expected: list[str]):

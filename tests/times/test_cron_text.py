@@ -39,6 +39,15 @@ def fires(text: str, start: str, end: str, **words: object) -> list[str]:
         ("0 0 1 * ?", "0 0 1 * *"),
         ("05 007 * * *", "5 7 * * *"),
         ("  0   9 \t * * *  ", "0 9 * * *"),
+        ("\n0 9 * * *\r\n", "0 9 * * *"),
+        ("0 0 * * FRI-SUN", "0 0 * * 5-7"),
+        ("0 0 * * mon-sunday/2", "0 0 * * 1,3,5,0"),
+        ("0 0 * * SUN-SUN", "0 0 * * 0"),
+        ("0 0 * * SUN-TUE", "0 0 * * 0-2"),
+        ("0 0 * * friday", "0 0 * * 5"),
+        ("0 0 * January,MARCH Monday-Friday", "0 0 * 1,3 1-5"),
+        ("0 0 * * FridayL", "0 0 * * 5L"),
+        ("0 0 * * friday#2", "0 0 * * 5#2"),
         *((macro.upper(), text) for macro, text in MACROS.items()),
     ],
 )
@@ -155,8 +164,23 @@ def test_posix_accepts_numbers_lists_and_ranges():
         ),
         ("0 0 * * 6-0",
          ['day of week "6-0" starts after it ends; ranges do not wrap: write "6-7"']),
-        ("0 0 * * FRI-SUN",
-         ['day of week "FRI-SUN" starts after it ends; ranges do not wrap: write "5-7"']),
+        ("0 0 * * FRI-0",
+         ['day of week "FRI-0" starts after it ends; ranges do not wrap: write "5-7"']),
+        ("0 0 * * FRI-MON",
+         ['day of week "FRI-MON" starts after it ends; ranges do not wrap: write "5-6,0-1"']),
+        ("0 0 * * 7-0", ['day of week "7-0" starts after it ends; ranges do not wrap: write "0"']),
+        ("0 0 * * 7-3",
+         ['day of week "7-3" starts after it ends; ranges do not wrap: write "0-3"']),
+        ("0 24 * * *", ['hour 24 is outside 0-23; midnight is hour 0, as in "0 0 * * *"']),
+        ("0 8-24 * * *", ['hour 24 is outside 0-23; midnight is hour 0, as in "0 0 * * *"']),
+        ("0 0 * * FRI#L", ['day of week "FRI#L" is invalid; write "FRIL" for the last Friday']),
+        ("0 0 * * MON#-1", ['day of week "MON#-1" is invalid; write "MONL" for the last Monday']),
+        ("0 0 * * 0#last", ['day of week "0#LAST" is invalid; write "0L" for the last Sunday']),
+        ("0 0 * * sat%2",
+         ['day of week "SAT%2" is invalid; write "SAT#2" for the second Saturday']),
+        ("* * L/2 * *", ['day of month "L/2" has a step, which L cannot have; use L, L-3 or LW']),
+        ("0 0 * SEPT *", ['month "SEPT" is invalid; did you mean "SEP"?']),
+        ("0 0 * JAN%2 *", ['month "JAN%2" is invalid; use 1-12 or JAN-DEC']),
         (
             "0 0 * * 5-1",
             ['day of week "5-1" starts after it ends; ranges do not wrap: write "5-6,0-1"'],
@@ -180,7 +204,7 @@ def test_posix_accepts_numbers_lists_and_ranges():
         ("1-2-3 * * * *", ['minute "1-2-3" is invalid; use 0-59']),
         ("? * * * *", ['minute "?" is invalid; use 0-59']),
         ("L * * * *", ['minute "L" is invalid; use 0-59']),
-        ("0 0 * * MONDAY", ['day of week "MONDAY" is invalid; did you mean "MON"?']),
+        ("0 0 * * TUES", ['day of week "TUES" is invalid; did you mean "TUE"?']),
         (
             "0 0 * * X",
             ['day of week "X" is invalid; use 0-7 or SUN-SAT, 5L or 5#3'],
@@ -211,6 +235,25 @@ def test_posix_accepts_numbers_lists_and_ranges():
                 'cron "0 * * * * *" has 6 fields instead of 5; use "minute hour day-of-month month '
                 'day-of-week", or set seconds: true if the first field is the second'
             ],
+        ),
+        (
+            "0 9 * * MON, FRI",
+            ['cron "0 9 * * MON, FRI" has a blank beside a comma; write "0 9 * * MON,FRI"'],
+        ),
+        (
+            "0 9 1 1 * 2027",
+            ['cron "0 9 1 1 * 2027" has a field for the year (2027); leave it out, and set '
+             "start_at and end_at"],
+        ),
+        (
+            "0 0 9 1 1 ? 2027-2029",
+            ['cron "0 0 9 1 1 ? 2027-2029" has a field for the year (2027-2029); leave it out, and '
+             "set start_at and end_at; set seconds: true, for the first field is the second"],
+        ),
+        (
+            "0 0 9 * * ? *",
+            ['cron "0 0 9 * * ? *" has 7 fields instead of 5; use "minute hour day-of-month month '
+             'day-of-week"; there is no field for the year'],
         ),
     ],
 )  # fmt: skip
@@ -270,7 +313,7 @@ def test_a_date_that_occurs_rarely_is_accepted(text: str):
         ("0 9 * * \x00", r"cron '0 9 * * \x00' contains a control character; remove it"),
         ("٣ * * * *", 'cron "٣ * * * *" contains U+0663, which is not ASCII; use ASCII '
                       "characters only"),
-        ("* " * 129, f'cron "{("* " * 129)[:76]}... is 258 characters long; use at most 256'),
+        ("* " * 129, f'cron "{("* " * 129)[:76]}... is 257 characters long; use at most 256'),
     ],
 )  # fmt: skip
 def test_unreadable_text_is_refused_before_it_is_parsed(text: str, problem: str):

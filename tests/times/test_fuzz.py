@@ -16,7 +16,7 @@ from quarterjack.times import durations
 def test_hostile_strings_are_parsed_or_refused_quickly(seed: int):
     tally, longest = fuzz.fuzz(6_000, seed)
 
-    assert tally["accepted"] > 300
+    assert tally["accepted"] > 250
     assert tally["refused"] > 3_000
     assert longest <= fuzz.CPU_SECONDS_MAX
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import time as Time
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -49,7 +50,17 @@ BERLIN = "Europe/Berlin"
         ({"cron": "0 9 * * *", "dialect": "posix"}, Cron("0 9 * * *", dialect="posix")),
         ({"cron": "H 9 * * *", "key": "k"}, Cron("H 9 * * *", key="k")),
         ({"every": "5m"}, Every("5m", created_at=NOW)),
-        ({"every": 300_000}, Every("5m", created_at=NOW)),
+        ({"every": "5 min"}, Every("5m", created_at=NOW)),
+        ({"every": timedelta(minutes=5)}, Every("5m", created_at=NOW)),
+        ("2 hours", Every("2h", created_at=NOW)),
+        ("1 hour and 30 minutes", Every("90m", created_at=NOW)),
+        ("CRON_TZ=Europe/Berlin 0 9 * * *", Cron("0 9 * * *", timezone=BERLIN)),
+        ("every monday at 9am", Cron("0 9 * * 1")),
+        ({"schedule": "every monday at 9am", "timezone": BERLIN},
+         Cron("0 9 * * 1", timezone=BERLIN)),
+        ({"schedule": "every monday at 9am", "dst_gap": "skip", "end_at": NOW},
+         Cron("0 9 * * 1", dst_gap="skip", end_at=NOW)),
+        ({"cron": "0 9 1 * 1", "day_rule": "and"}, Cron("0 9 1 * 1", day_rule="and")),
         ({"every": "5m", "cron": None}, Every("5m", created_at=NOW)),
         ({"interval_seconds": 300}, Every("5m", created_at=NOW)),
         (
@@ -113,31 +124,35 @@ def test_a_key_is_taken_from_the_caller_and_a_hash_needs_one():
 @pytest.mark.parametrize(
     ("spelling", "message"),
     [
-        ("5", 'every "5" is not a valid duration; add a unit, as in "5s" or "5ms"'),
+        ("5", 'every "5" has no unit; write "5s" or "5ms"'),
         ("* * * *", 'cron "* * * *" has 4 fields instead of 5'),
         ("1 2 3", 'cron "1 2 3" has 3 fields instead of 5'),
         ("1 2 third", 'cron "1 2 third" has 3 fields instead of 5'),
         ("1 2 3 4 5 6 7", 'cron "1 2 3 4 5 6 7" has 7 fields instead of 5'),
         ("2026-11-16T09:00:00", 'at "2026-11-16T09:00:00" has no offset from UTC'),
         ("2026-11-16", 'at "2026-11-16" is not RFC 3339'),
-        ("someday", 'recurrence "someday" is invalid; use cron ("0 9 * * *"), an interval '
-                    '("5m", "daily") or an instant (RFC 3339)'),
-        ("10 minutes past every hour", 'recurrence "10 minutes past every hour" is invalid'),
-        ("5 9", 'recurrence "5 9" is invalid'),
+        ("someday", 'schedule "someday" is not understood; write a phrase such as "'),
+        ({"schedule": "every monday at 9am UTC", "timezone": "Asia/Tokyo"},
+         'schedule "every monday at 9am UTC" names another zone than timezone "Asia/Tokyo"; name '
+         "the zone once"),
+        ({"schedule": "in 2 hours", "start_at": 5}, "start_at 5 does not go with these words"),
+        ({"cron": "CRON_TZ=Asia/Tokyo 0 9 * * *", "timezone": "UTC"},
+         'cron "CRON_TZ=Asia/Tokyo 0 9 * * *" names another zone than timezone "UTC"; name the '
+         "zone once"),
         ("", 'recurrence "" is empty; write cron such as "0 9 * * *"'),
         ("x" * 257, 'recurrence "xxx'),
-        ("5m\n", r"recurrence '5m\n' contains a control character"),
+        ("5m\n5", r"recurrence '5m\n5' contains a control character"),
         (5, "recurrence 5 is not text or a mapping; use cron, an interval or {'every': '5m'}"),
         (None, "recurrence None is not text or a mapping"),
-        ({}, "recurrence {} has no recurrence field; use exactly one of cron, every, interval_sec"),
+        ({}, "a recurrence is missing; use exactly one of cron, every, interval_sec"),
         ({"every": "5m", "cron": "* * * * *"},
          "recurrence {'cron': '* * * * *', 'every': '5m'} has cron and every; use exactly one of"),
         ({"cron": "* * * * *", "colour": 1, "anchor": "slot"}, "\n".join([
             "cron recurrence: 2 problems",
-            "  - colour 1 is unknown; use dialect, dst_fold, dst_gap, end_at, key, seconds, "
-            "start_at, timezone",
-            '  - anchor "slot" does not go with cron; use dialect, dst_fold, dst_gap, end_at, '
-            "key, seconds, start_at, timezone",
+            "  - colour 1 is unknown; use day_rule, dialect, dst_fold, dst_gap, end_at, key, "
+            "seconds, start_at, timezone",
+            '  - anchor "slot" does not go with cron; use day_rule, dialect, dst_fold, dst_gap, '
+            "end_at, key, seconds, start_at, timezone",
         ])),
         ({"at": "2026-11-16T09:00Z", "start_at": 5},
          "at recurrence: start_at 5 does not go with at; use dst_fold, dst_gap, timezone"),

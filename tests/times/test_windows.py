@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -282,3 +283,26 @@ def test_the_json_form_of_a_window_reads_back():
         "not_on": ["sunday", "2026-12-24"],
         "timezone": SYDNEY,
     }
+
+
+@pytest.mark.parametrize(
+    ("window", "slot", "expected"),
+    [
+        ({"not_on": ["saturday", 0]}, "2026-11-20T09:00Z", "2026-11-20T09:00Z"),
+        ({"not_on": ["saturday", 0]}, "2026-11-21T09:00:30Z", "2026-11-23T09:00:30Z"),
+        ({"not_on": ["2026-12-24", "2026-12-25"]}, "2026-12-24T09:00Z", "2026-12-26T09:00Z"),
+        # The wall time stays 09:00 in New York, though the clocks go back on 1 November 2026.
+        ({"not_on": ["saturday"], "timezone": "America/New_York"},
+         "2026-10-31T13:00Z", "2026-11-01T14:00Z"),
+        # 02:30 does not exist on 14 March 2027, and 01:30 occurs twice on 7 November.
+        ({"not_on": ["saturday"], "timezone": "America/New_York"},
+         "2027-03-13T07:30Z", "2027-03-14T07:00Z"),
+        ({"not_on": ["saturday"], "timezone": "America/New_York"},
+         "2027-11-06T05:30Z", "2027-11-07T05:30Z"),
+        ({"only_between": "09:00-10:00"}, "2026-11-16T11:00Z", None),
+    ],
+)  # fmt: skip
+def test_by_day_keeps_the_wall_time(window: dict[str, Any], slot: str, expected: str | None):
+    found = Window(**window).by_day(us(slot))
+
+    assert found == (None if expected is None else us(expected))

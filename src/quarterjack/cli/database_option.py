@@ -73,12 +73,12 @@ def pass_database(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapped(runtime: Runtime, database: str | None, config: Path | None, **args: Any) -> None:
-        command(_resolve(runtime, database, config), **args)
+        command(resolved(runtime, database, config), **args)
 
     return _database_options(wrapped)
 
 
-def _resolve(runtime: Runtime, url: str | None, config: Path | None) -> Database:
+def resolved(runtime: Runtime, url: str | None, config: Path | None) -> Database:
     """In this order: `--database`, `--config`, the environment, `quarterjack.yaml`, the default."""
     is_explicit = url is not None or (config is None and DATABASE_URL in runtime.environment)
     if not is_explicit and config is None and DEFAULT_CONFIG.exists():

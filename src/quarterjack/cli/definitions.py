@@ -18,6 +18,7 @@ _FIELDS = {
     "every": "Interval: 90s, 5m, 1h30m, 1d, monthly",
     "at": "Run once at this instant (RFC 3339)",
     "after": "Run once after this duration",
+    "schedule": "In words, such as 'every monday at 9am'",
     "timezone": "Time zone, such as Europe/Berlin [default: UTC]",
     "name": "Display name",
     "description": "Description",

@@ -14,9 +14,9 @@ import click
 from quarterjack.cli.database_option import Database, pass_database
 from quarterjack.cli.printing import print_json, print_result
 from quarterjack.control import Backfilled
-from quarterjack.errors import Invalid, InvalidSpecification
+from quarterjack.errors import InvalidSpecification
 from quarterjack.rules import Run, Schedule
-from quarterjack.times.durations import read_duration
+from quarterjack.times.durations import looks_like_duration, read_duration
 from quarterjack.times.instants import read_instant, to_text
 from quarterjack.views import run_view, schedule_view
 
@@ -122,8 +122,11 @@ def backfill_command(
 def _backfill_range(start: str | None, until: str | None, now: int) -> tuple[int, int]:
     if start is None:
         raise click.UsageError("--from is required (or --stop)")
-    first = read_instant(start, "from")
-    last = now if until is None else read_instant(until, "to")
+    first = _instant(start, "from", now, ago=True)
+    last = now if until is None else _instant(until, "to", now, ago=True)
+    if first > last and until is None:
+        remedy = "give an instant that has passed, or --to as well"
+        raise InvalidSpecification.because("from", to_text(first), "is in the future", remedy)
     if first > last:
         remedy = "swap the two"
         raise InvalidSpecification.because("from", to_text(first), "is after the end", remedy)
@@ -199,9 +202,12 @@ def _label(schedule: Schedule) -> str:
     return f"{schedule.id} {schedule.key}"
 
 
-def _instant(text: str, field: str, now: int) -> int:
-    """An instant, or a duration from now."""
-    try:
-        return now + read_duration(text, field)
-    except Invalid:
-        return read_instant(text, field)
+def _instant(text: str, field: str, now: int, *, ago: bool = False) -> int:
+    """An instant, or a duration from now or ago."""
+    if looks_like_duration(text.strip()):
+        length = read_duration(text, field)
+        return now - length if ago else now + length
+    if not text[:1].isdigit():
+        remedy = 'write it as "2026-11-16T09:00:00Z" or "2h"'
+        raise InvalidSpecification.because(field, text, "is no instant and no duration", remedy)
+    return read_instant(text, field)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quarterjack.cli.printing import print_styled
-from quarterjack.cli.runtime import Runtime
 from quarterjack.declare.apply import able_workers, node_with_later, refuse_other_place
 from quarterjack.declare.declaration import Declaration, read_declaration
 from quarterjack.declare.difference import difference, field_changes
@@ -59,7 +58,7 @@ def problems_of(text: str) -> Iterator[None]:
         sys.exit(1)
 
 
-def planned_changes(runtime: Runtime, program: Program, url: str) -> Iterator[str]:
+def planned_changes(program: Program, url: str) -> Iterator[str]:
     """What a start would add, change and remove; the database is only read."""
     declaration = program.declaration
     stored, declared, adopted, live = _stored(url, declaration)
@@ -68,7 +67,7 @@ def planned_changes(runtime: Runtime, program: Program, url: str) -> Iterator[st
         yield f"none until node {later.name} ends, which runs a later revision"
         return
     able = [*able_workers(live, declaration.revision), program.registry.capabilities]
-    found = difference(declaration, runtime.now(), stored, able)
+    found = difference(declaration, stored, able)
     if adopted:
         yield f'take over {adopted} schedules of the older default name "default"'
     for new in found.added:

@@ -86,7 +86,7 @@ def check_command(runtime: Runtime, source: str, database: str | None) -> None:
     with problems_of(source):
         declaration, registry = program = read_program(source)
         url = database_url(database, runtime.environment, declaration.settings)
-        changes = list(planned_changes(runtime, program, url))
+        changes = list(planned_changes(program, url))
     tasks, count = len(registry.tasks), len(declaration.specifications)
     click.echo(f"{source} is valid: {_counted(count, 'schedule')}, {_counted(tasks, 'task')}")
     for line in changes or ["no changes"]:

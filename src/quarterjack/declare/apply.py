@@ -58,7 +58,7 @@ async def apply(
         if later is not None:
             return _NOTHING._replace(is_refused=True)
         able = able_workers(live, declaration.revision)
-        wanted = difference(declaration, now, stored, able, only_missing=only_missing)
+        wanted = difference(declaration, stored, able, only_missing=only_missing)
         if only_missing:
             return wanted
         return wanted._replace(metadata=_metadata(declaration, revisions))

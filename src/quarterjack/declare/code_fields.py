@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from quarterjack.errors import quote
+from quarterjack.rules.definition.fields import DURATIONS
 from quarterjack.rules.definition.input_checks import invalid
-from quarterjack.times import Every, Recurrence
+from quarterjack.times import Every, Recurrence, parse
 from quarterjack.times.durations import duration_text
 from quarterjack.times.parse import RECURRENCE_FIELDS, fields_of_text
 from quarterjack.times.recurrence import read_common
@@ -16,9 +17,6 @@ from quarterjack.times.recurrence import read_common
 _OPEN = ("timezone", "dst_gap", "dst_fold")
 """Fields that a recurrence may leave to the schedule and its defaults."""
 _DATES = ("start_at", "end_at")
-_DURATIONS = frozenset(
-    {"every", "after", "jitter", "grace", "catch_up_window", "retry_delay", "timeout"}
-)
 
 
 def recurrence_fields(when: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,9 +37,12 @@ def recurrence_fields(when: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
 def _own_fields(when: Any) -> dict[str, Any]:
     """Without what it leaves open."""
     if isinstance(when, str):
-        return dict(fields_of_text(when))
+        fields = dict(fields_of_text(when))
+        if "schedule" in fields:
+            parse(fields)  # words are refused here, with all other problems of the program
+        return fields
     if isinstance(when, Mapping):
-        return with_texts(_without_bare_numbers(when))
+        return with_texts(when)
     if not isinstance(when, Recurrence):
         remedy = 'use Cron("0 9 * * *"), Every("5m"), Daily("09:00") or such text'
         raise invalid("recurrence", when, "is not a recurrence", remedy)
@@ -51,14 +52,6 @@ def _own_fields(when: Any) -> dict[str, Any]:
     return {name: value for name, value in when.to_json().items() if name not in is_open}
 
 
-def _without_bare_numbers(when: Mapping[str, Any]) -> Mapping[str, Any]:
-    for name in ("every", "after"):
-        number = when.get(name)
-        if isinstance(number, int | float) and not isinstance(number, bool):
-            raise invalid(name, number, "has no unit", f'write "{number}s" or "{number}ms"')
-    return when
-
-
 def _normal(name: str, value: Any) -> Any:
     return read_common(name, value) if name in (*_OPEN, *_DATES) else value
 
@@ -66,7 +59,7 @@ def _normal(name: str, value: Any) -> Any:
 def with_texts(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Durations may be given as `timedelta`; elsewhere they are text."""
     return {
-        name: _text_of(value) if name in _DURATIONS and isinstance(value, timedelta) else value
+        name: _text_of(value) if name in DURATIONS and isinstance(value, timedelta) else value
         for name, value in fields.items()
     }
 

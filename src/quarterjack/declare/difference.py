@@ -16,7 +16,6 @@ from quarterjack.store.types import Difference, NewSchedule, StoredSchedule
 
 def difference(
     declaration: Declaration,
-    now: int,
     stored: Sequence[StoredSchedule],
     workers: Sequence[Capabilities | None] = (),
     *,
@@ -38,7 +37,7 @@ def difference(
             changed.append((live[key].schedule, wanted))
     new = {each.key: each.specification for each in added}
     edited = {schedule.key: wanted for schedule, wanted in changed}
-    _check_new(declaration, new | edited, workers, now)
+    _check_new(declaration, new | edited, workers)
     removed = [
         each.schedule
         for key, each in live.items()
@@ -60,11 +59,10 @@ def _check_new(
     declaration: Declaration,
     specifications: Mapping[str, Specification],
     workers: Sequence[Capabilities | None],
-    now: int,
 ) -> None:
     problems = Problems(InvalidSpecification)
     for key, specification in specifications.items():
-        for check in (partial(check_window, now=now), partial(check_runnable, workers=workers)):
+        for check in (check_window, partial(check_runnable, workers=workers)):
             try:
                 check(specification)
             except Invalid as error:

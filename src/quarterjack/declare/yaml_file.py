@@ -135,6 +135,9 @@ class _Parser:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
         problem = getattr(error, "problem", None) or "it cannot be read"
+        if "undefined alias" in problem:
+            remedy = 'text that begins with * needs quotes, as in cron: "*/5 * * * *"'
+            return self._wrong(line, "has a * outside quotes", remedy)
         return self._wrong(line, f"is not YAML: {problem}", "look at that line and those above")
 
     def _wrong(self, line: int, reason: str, remedy: str) -> InvalidSpecification:

@@ -75,7 +75,7 @@ def edit(facts: Facts, specification: Specification, now: int) -> Plans:
     if schedule.status is Status.INVALID:
         schedule = _reactivated(schedule, ScheduleEvent.REPAIR)
         moved = moved or not specification.once
-    elif schedule.status is Status.DONE and moved and specification.once:
+    elif schedule.status is Status.DONE and moved and specification.names_instants:
         schedule = _reactivated(schedule, ScheduleEvent.REVIVE)
     if moved:
         schedule = _restart_slots(schedule, now)

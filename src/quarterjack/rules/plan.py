@@ -36,10 +36,9 @@ from quarterjack.rules.policies.pause import (
     wake_by,
 )
 from quarterjack.rules.policies.repeats import repeats_left, repeats_used_up
-from quarterjack.rules.policies.windows import OnConstraint, ready_from
+from quarterjack.rules.policies.windows import ready_at
 from quarterjack.rules.reasons import Reason
 from quarterjack.rules.states import RunEvent, ScheduleEvent, State, Status, moved_schedule
-from quarterjack.times import jitter_of
 
 
 def plan(facts: Facts, now: int) -> Plans:
@@ -86,8 +85,7 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     if has_too_many_errors(draft.schedule):
         _pause_for_errors(draft, due)
         return
-    drops = specification.on_constraint is OnConstraint.DROP
-    window = specification.window if drops else None
+    window = specification.dropping_window
     outage = draft.outage
     missed_until = None if outage is None else outage.until
     chosen = choose(due, specification.catch_up, window, missed_until, once=specification.once)
@@ -107,13 +105,13 @@ def _decide_slots(draft: Draft, due: Due) -> None:
     slots = draft.keep_oldest(slots, overlap.admitted, overlap.reason)
     slots, held_by_polls = _limit_polls(draft, slots, ahead)
     slots = _limit_by_breaker(draft, slots)
-    slots, ready_at = limit_after_outage(draft, slots)
+    slots, not_before = limit_after_outage(draft, slots)
     if not slots:
         return
     _replace_open_runs(draft, overlap.replaced)
     behind_others = bool(draft.open_runs) and not specification.allows_overlap
     held = held_by_polls or behind_others
-    _add_runs(draft, slots, ready_at, caught_up=chosen.caught_up, held=held)
+    _add_runs(draft, slots, not_before, caught_up=chosen.caught_up, held=held)
 
 
 def _pause_for_errors(draft: Draft, due: Due) -> None:
@@ -181,19 +179,15 @@ def _replace_open_runs(draft: Draft, replaced: Sequence[Run]) -> None:
 
 
 def _add_runs(
-    draft: Draft, slots: Sequence[int], ready_at: int, *, caught_up: bool, held: bool
+    draft: Draft, slots: Sequence[int], not_before: int, *, caught_up: bool, held: bool
 ) -> None:
     """One run for each slot. All but the first are held, unless overlap is allowed."""
     schedule, specification = draft.schedule, draft.specification
     gate_key = specification.gate_key(schedule.id)
     runs = []
     for number, slot in enumerate(slots, schedule.planned_count):
-        ready = slot
-        if specification.window is not None:
-            ready = ready_from(slot, specification.window, specification.on_constraint)
-        if specification.jitter:
-            ready += jitter_of(schedule.key, slot, specification.jitter)
-        ready, state = max(ready, ready_at), State.HELD if held else State.QUEUED
+        ready = max(ready_at(specification, schedule.key, slot), not_before)
+        state = State.HELD if held else State.QUEUED
         run = draft.new_run(number, Kind.SLOT, slot, ready, state, 0, gate_key, caught_up=caught_up)
         if not held:
             if gate_key is not None and draft.blocked_until(run) is not None:

@@ -29,14 +29,54 @@ _CRONS: dict[str, float] = {
 }  # fmt: skip
 """With the number of slots per day, at most."""
 
+_UNIONS: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (2, ("{m} 2 * * *", "30 {h} * * MON-FRI")), (2, ("{m} {h} * * *", "30 2 * * *")),
+    (3, ("0 3 * * *", "30 1,2 * * *")), (50, ("{m} 1 * * *", "0,30 * * * *")),
+    (300, ("*/5 * * * *", "{m} 2 * * FRI-SUN")), (0.1, ("{m} {h} 1 * *", "{m} {h} * * friday#2")),
+    (30, ("0 9-17 * * Monday-Friday", "{m} * * * *")),
+)  # fmt: skip
+"""Lists of cron expressions, with their slots per day."""
+
+WORDS: dict[str, float] = {
+    "every monday at 2am": 0.14,
+    "every day at 2:30am": 1,
+    "every weekday at 02:00 and 14:30": 1.4,
+    "at 2am on the last friday of the month": 0.03,
+    "daily at midnight and noon": 2,
+    "on the first business day of the month at 03:00": 0.03,
+    "hourly at minute 30": 24,
+    "every 30 minutes between 9am and 5pm on weekdays": 12,
+    "every sunday at 01:30": 0.14,
+    "every weekend at 2:30 am": 0.3,
+    "Monday to Friday at 02:00": 0.7,
+    "every day except sunday at 01:30 and 02:30": 1.7,
+    "on the 1st and 15th of the month at noon": 0.07,
+    "quarterly on the last day at 2am": 0.01,
+    "every december 24 at 6pm": 0.003,
+    "every day from june to november at 3am": 1,
+    "on every 3rd day from 1st to 31st of the month at 02:00": 0.33,
+    "on day 13 of the month, when that is friday, at 02:00": 0.005,
+    "on day 1 of the month or every monday at 02:30": 0.17,
+    "every 2 hours from 00:30": 12,
+    "every 20 minutes of every hour": 72,
+    "every 20 minutes between 10pm and 2am": 12,
+    "at minutes 1, 3, 5 and so on to 59 of every hour": 720,
+    "every monday at 2am and every friday at 02:30": 0.3,
+    "every 15 minutes from 1am to 3am on weekdays": 6.4,
+    "every 30 minutes": 48,
+    "every 1 hour and 30 minutes": 16,
+    "every day": 1,
+}
+"""Phrases that do not depend on today, with their slots per day."""
+
 
 def draw_recurrence(random: Random, now: int, zones: Sequence[str], slots_per_day: float) -> Fields:
     """A recurrence field and the fields that go with it."""
     draws: list[Callable[[Random, int, float], Fields]]
-    draws = [_cron, _elapsed, _calendar, _pattern, _completion, _once]
-    draw = random.choices(draws, [50, 20, 10, 12, 3, 5])[0]
+    draws = [_cron, _elapsed, _calendar, _pattern, _completion, _once, _union, _words, _instants]
+    draw = random.choices(draws, [44, 20, 10, 12, 3, 5, 8, 6, 2])[0]
     fields = draw(random, now, slots_per_day)
-    if draw is _once:
+    if draw in (_once, _instants):
         return fields
     fields |= {
         "timezone": random.choice(zones),
@@ -65,7 +105,34 @@ def _cron(random: Random, _now: int, slots_per_day: float) -> Fields:
         fields["first_run"] = "match"
     if slots_per_day > 700 and random.random() < 0.1:
         return {"cron": f"*/{random.choice([20, 30])} * * * * *", "seconds": True}
+    if fields.get("dialect") != "posix" and random.random() < _both_days_chance(text):
+        fields["day_rule"] = "and"
     return fields
+
+
+def _both_days_chance(text: str) -> float:
+    """It matters where both day fields are restricted."""
+    starred = text.startswith("@") or "*" in (text.split()[2], text.split()[4])
+    return 0.05 if starred else 0.5
+
+
+def _union(random: Random, _now: int, slots_per_day: float) -> Fields:
+    crons = min(_UNIONS, key=lambda each: abs(each[0] - slots_per_day) + random.random())[1]
+    if random.random() < 0.5:
+        crons = random.choice([each for slots, each in _UNIONS if slots <= slots_per_day * 2 + 2])
+    minute = random.choices([0, 30, random.randrange(60)], [12, 1, 1])[0]
+    hour = random.choices([0, 2, 3, 12], [1, 6, 1, 1])[0]
+    return {"cron": [each.format(m=minute, h=hour) for each in crons]}
+
+
+def _words(random: Random, _now: int, slots_per_day: float) -> Fields:
+    fitting = [text for text, slots in WORDS.items() if slots <= slots_per_day * 2 + 2]
+    return {"schedule": random.choice(fitting)}
+
+
+def _instants(random: Random, now: int, _slots_per_day: float) -> Fields:
+    delays = random.sample([-HOUR, 5 * SECOND, MINUTE, HOUR, 2 * HOUR, DAY], 3)
+    return {"at": [to_text(now + delay) for delay in delays]}
 
 
 _MINUTES = (1, 2, 5, 10, 15, 30, 60, 90, 120, 180, 360, 480, 720, 1440, 2880)
@@ -74,7 +141,12 @@ _MINUTES = (1, 2, 5, 10, 15, 30, 60, 90, 120, 180, 360, 480, 720, 1440, 2880)
 
 def _elapsed(random: Random, now: int, slots_per_day: float) -> Fields:
     minutes = min(_MINUTES, key=lambda each: abs(each - 1440 / slots_per_day))
-    spellings: list[Any] = [f"{minutes}m", f"PT{minutes}M", minutes * 60_000, f"{minutes * 60}s"]
+    spellings: list[Any] = [
+        f"{minutes}m",
+        f"PT{minutes}M",
+        f"{minutes} minutes",
+        f"{minutes * 60}s",
+    ]
     if minutes > 60:
         spellings.append(f"{minutes // 60}h{minutes % 60}m" if minutes % 60 else f"{minutes}m")
     fields: Fields = {"every": random.choice(spellings)}
@@ -158,7 +230,7 @@ def draw_policies(random: Random, slots_per_day: float) -> Fields:
         "total_repeats": [0, 0, 5, 50],
         "only_between": ["08:00-18:00", "22:00-04:30", "02:00-03:00"],
         "not_on": [["saturday", "sunday"], [0, 3], ["2026-12-25"]],
-        "on_constraint": ["drop", "defer"],
+        "on_constraint": ["drop", "defer", "next_day"],
         "jitter": ["20s", "3m"],
         "timeout": ["30s", "5m", "none"],
         "execution": ["at_most_once", "at_least_once"],

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from quarterjack.rules import Specification, Unreadable, read_specification
 from quarterjack.rules.definition.target import TargetKinds
+from quarterjack.rules.definition.validation import with_units
 from quarterjack.store.statements import Query, Statements
 
 Version: TypeAlias = tuple[int, int]
@@ -81,7 +82,7 @@ class Specifications:
 
 def parse(kinds: TargetKinds, body: str, key: str, preset: str | None) -> Definition:
     try:
-        fields = json.loads(body)
+        fields = with_units(json.loads(body))
         return read_specification(fields, kinds=kinds, key=key, now=None, preset=preset)
     except (OSError, MemoryError):
         raise  # temporary, and not caused by the specification

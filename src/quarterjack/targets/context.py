@@ -17,7 +17,7 @@ import uncalled_for
 
 from quarterjack.targets.call import Call
 from quarterjack.times.cached_property import cached_property
-from quarterjack.times.durations import DURATION_MAX, read_duration
+from quarterjack.times.durations import read_duration
 from quarterjack.times.instants import to_datetime
 
 _FORMAT = logging.Formatter("%(message)s")
@@ -108,13 +108,7 @@ class Context:
 
     def extend(self, timeout: str | timedelta) -> None:
         """Let the attempt run for so long from now: `context.extend("5m")`."""
-        if isinstance(timeout, timedelta):
-            microseconds = timeout // timedelta(microseconds=1)
-        else:
-            microseconds = read_duration(timeout, "timeout")
-        if abs(microseconds) > DURATION_MAX:  # no such instant can be stored
-            raise ValueError(f"timeout {timeout} is longer than 100 years; give a shorter one")
-        self._call.control.extend(microseconds)
+        self._call.control.extend(read_duration(timeout, "timeout"))
 
     def progress(self, fraction: float, text: str = "") -> None:
         """Report how far the work is, from 0 to 1, with a text."""

@@ -11,17 +11,19 @@ invalid = InvalidRecurrence.because
 
 
 def check_text(value: object, field: str) -> str:
-    """One line of at most 256 ASCII characters; checked before any parser sees the text."""
+    """One line of at most 256 ASCII characters, without blanks and line ends around it; checked
+    before any parser sees the text."""
     if not isinstance(value, str):
         raise invalid(field, value, "is not text", "use a string")
+    given, value = value, value.strip()
     if len(value) > LENGTH_MAX:
         raise invalid(field, value, f"is {len(value)} characters long", f"use at most {LENGTH_MAX}")
     if not value.isascii():
         other = next(letter for letter in value if not letter.isascii())
         reason = f"contains U+{ord(other):04X}, which is not ASCII"
         raise invalid(field, value, reason, "use ASCII characters only")
-    if not value.strip():
-        raise invalid(field, value, "is empty", 'write cron such as "0 9 * * *"')
+    if not value:
+        raise invalid(field, given, "is empty", 'write cron such as "0 9 * * *"')
     if not value.replace("\t", " ").isprintable():
         raise invalid(field, value, "contains a control character", "remove it")
     return value

@@ -19,8 +19,12 @@ from quarterjack.times.months import (
     SpecialDay,
 )
 
-_MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
-_WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
+_MONTHS = (
+    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE",
+    "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
+)  # fmt: skip
+_WEEKDAYS = ("SUNDAY", "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY")
+_NTH = ("", "first", "second", "third", "fourth", "fifth")
 _ITEM = re.compile(r"(\*|[0-9]+|[A-Z]+)(?:-([0-9]+|[A-Z]+))?(?:/([0-9]+))?")
 _HASHED = re.compile(r"H(?:\(([0-9]+)-([0-9]+)\))?(?:/([0-9]+))?")
 
@@ -48,8 +52,15 @@ class FieldKind:
         return FieldValues("*", tuple(range(self.low, self.top + 1)), open=True)
 
     def allowed(self) -> str:
-        names = f" or {next(iter(self.names))}-{list(self.names)[-1]}" if self.names else ""
+        short = list(self.names)[: self.top - self.low + 1]
+        names = f" or {short[0]}-{short[-1]}" if short else ""
         return f"{self.low}-{self.high}{names}"
+
+
+def _names(full: tuple[str, ...], first: int) -> dict[str, int]:
+    """The first three letters of each, then the whole names."""
+    short = {name[:3]: number for number, name in enumerate(full, start=first)}
+    return short | {name: number for number, name in enumerate(full, start=first)}
 
 
 def _special_day(item: str) -> SpecialDay | None:
@@ -70,7 +81,7 @@ def _special_day(item: str) -> SpecialDay | None:
 
 def _special_weekday(item: str) -> SpecialDay | None:
     """`5L` is the last Friday, `5#3` the third."""
-    found = re.fullmatch(r"([0-9]+|[A-Z]{3})(?:(L)|#([0-9]+))", item)
+    found = re.fullmatch(r"([0-9]+|[A-Z]+?)(?:(L)|#([0-9]+))", item)
     if not found:
         return None
     weekday = _number(found[1], WEEKDAY) % 7
@@ -86,8 +97,8 @@ SECOND = FieldKind("second", 0, 59, 59, 59)
 MINUTE = FieldKind("minute", 0, 59, 59, 59)
 HOUR = FieldKind("hour", 0, 23, 23, 23)
 DAY = FieldKind("day of month", 1, 31, 31, 28, special=_special_day, also=", L, L-3, LW or 15W")
-MONTH = FieldKind("month", 1, 12, 12, 12, {name: n for n, name in enumerate(_MONTHS, start=1)})
-WEEKDAY = FieldKind("day of week", 0, 7, 6, 6, {name: n for n, name in enumerate(_WEEKDAYS)},
+MONTH = FieldKind("month", 1, 12, 12, 12, _names(_MONTHS, 1))
+WEEKDAY = FieldKind("day of week", 0, 7, 6, 6, _names(_WEEKDAYS, 0),
                     special=_special_weekday, also=", 5L or 5#3")  # fmt: skip
 KINDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 _POSIX_WEEKDAY = FieldKind("day of week", 0, 6, 6, 6)
@@ -104,6 +115,8 @@ def read_item(item: str, kind: FieldKind, key: str | None) -> range:
     if found is None:
         raise _invalid(item, kind)
     first, last, step_text = found.groups()
+    if kind is DAY and first.startswith("L"):
+        raise _invalid(item, kind)
     step = _step(step_text, item, kind)
     if first == "*":
         if last is not None:
@@ -112,6 +125,8 @@ def read_item(item: str, kind: FieldKind, key: str | None) -> range:
     else:
         low = _number(first, kind)
         high = _number(last, kind) if last else (kind.high if step_text else low)
+        if last and kind is WEEKDAY and last.startswith("SUN"):
+            high = kind.high if low else 0  # FRI-SUN ends with the week
     if low > high:
         raise _reversed(item, low, high, step, kind)
     return range(low, high + 1, step)
@@ -175,6 +190,8 @@ def _number(text: str, kind: FieldKind) -> int:
     number = int(text)
     if not kind.low <= number <= kind.high:
         remedy = f"use {kind.allowed()}"
+        if kind is HOUR and number == 24:
+            remedy = 'midnight is hour 0, as in "0 0 * * *"'
         # Not `because`, which would quote the number as text.
         problem = Problem(kind.name, text, f"is outside {kind.low}-{kind.high}", remedy)
         raise InvalidRecurrence("", [problem])
@@ -191,9 +208,23 @@ def _step(text: str | None, item: str, kind: FieldKind) -> int:
 def _invalid(item: str, kind: FieldKind) -> InvalidRecurrence:
     if not item:
         return invalid(kind.name, item, "is an empty item", "remove the extra comma")
-    near = next((name for name in kind.names if item.startswith(name)), None)
+    if item.startswith("L") and "/" in item and kind is DAY:
+        return invalid(kind.name, item, "has a step, which L cannot have", "use L, L-3 or LW")
+    near = item if item.isalpha() else ""
+    near = next((name for name in kind.names if near.startswith(name)), "")
     remedy = f'did you mean "{near}"?' if near else f"use {kind.allowed()}{kind.also}"
-    return invalid(kind.name, item, "is invalid", remedy)
+    return invalid(kind.name, item, "is invalid", _meant_weekday(item, kind) or remedy)
+
+
+def _meant_weekday(item: str, kind: FieldKind) -> str | None:
+    """The remedy for what other programs write for a weekday of the month."""
+    found = re.fullmatch(r"([A-Z]+|[0-7])(?:#(L|LAST|-1)|[%#]([1-5]))", item)
+    if kind is not WEEKDAY or not found or not (found[1].isdecimal() or found[1] in kind.names):
+        return None
+    day = _WEEKDAYS[_number(found[1], kind) % 7].title()
+    if found[2]:
+        return f'write "{found[1]}L" for the last {day}'
+    return f'write "{found[1]}#{found[3]}" for the {_NTH[int(found[3])]} {day}'
 
 
 def _reversed(item: str, low: int, high: int, step: int, kind: FieldKind) -> InvalidRecurrence:
@@ -201,6 +232,8 @@ def _reversed(item: str, low: int, high: int, step: int, kind: FieldKind) -> Inv
     if step > 1:
         wrapped = range(low, high + size + 1, step)
         unwrapped = _joined(sorted({(n - kind.low) % size + kind.low for n in wrapped}))
+    elif kind is WEEKDAY and low == kind.high:
+        unwrapped = f"0-{high}" if high else "0"
     elif kind is WEEKDAY and high == 0:
         unwrapped = f"{low}-7"
     else:

@@ -6,6 +6,7 @@ is strictly IEEE Std 1003.1: numbers, lists and ranges.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 
@@ -38,7 +39,9 @@ MACROS = {
 
 
 @lru_cache(maxsize=4096)
-def read_cron(text: str, *, dialect: str, seconds: bool, key: str | None) -> Fields:
+def read_cron(
+    text: str, *, dialect: str, seconds: bool, key: str | None, both_days: bool = False
+) -> Fields:
     """Parse an expression. Whether its date can occur is checked without a key, with the highest
     value that `H` may choose: validity must not depend on the key."""
     texts = _split(text, dialect, seconds)
@@ -49,7 +52,8 @@ def read_cron(text: str, *, dialect: str, seconds: bool, key: str | None) -> Fie
             values.append(_read_field(field_text, kind, dialect, key))
     problems.found = _with_swap(problems.found, texts)
     problems.raise_if_any()
-    fields = Fields(*([ZERO, *values] if len(values) == 5 else values))
+    second, minute, hour, *days = [ZERO, *values] if len(values) == 5 else values
+    fields = Fields(second, minute, hour, days[0], days[1], days[2], both_days)
     if key is None and not _can_occur(fields):
         raise InvalidRecurrence("", [_impossible(fields)])
     return fields
@@ -69,7 +73,7 @@ def _split(text: str, dialect: str, seconds: bool) -> list[str]:
         return _macro(text, dialect).split()
     texts = text.upper().split()
     if len(texts) != 5 + seconds:
-        raise _wrong_count(text, len(texts), seconds)
+        raise _wrong_count(text, texts, seconds)
     return texts
 
 
@@ -83,9 +87,20 @@ def _macro(text: str, dialect: str) -> str:
     return fields
 
 
-def _wrong_count(text: str, count: int, seconds: bool) -> InvalidRecurrence:
+def _wrong_count(text: str, texts: list[str], seconds: bool) -> InvalidRecurrence:
+    count = len(texts)
+    if re.search(r"\s,|,\s", text):
+        joined = re.sub(r"\s*,\s*", ",", text)
+        return invalid("cron", text, "has a blank beside a comma", f'write "{joined}"')
+    if count in (6 + seconds, 7) and re.fullmatch(r"[12][0-9]{3}([-,/*0-9]*)", texts[-1]):
+        remedy = "leave it out, and set start_at and end_at"
+        if count == 7 and not seconds:
+            remedy += "; set seconds: true, for the first field is the second"
+        return invalid("cron", text, f"has a field for the year ({texts[-1]})", remedy)
     remedy = f'use "{"second " * seconds}minute hour day-of-month month day-of-week"'
-    if count == 6 and not seconds:
+    if count == 7:
+        remedy += "; there is no field for the year"
+    elif count == 6 and not seconds:
         remedy += ", or set seconds: true if the first field is the second"
     reason = f"has {count} field{'s' * (count > 1)} instead of {5 + seconds}"
     return invalid("cron", text, reason, remedy)
@@ -115,7 +130,8 @@ def _read_field(text: str, kind: FieldKind, dialect: str, key: str | None) -> Fi
 def _with_swap(problems: list[Problem], texts: list[str]) -> list[Problem]:
     """An hour above 23 next to a minute that is a valid hour: they were probably swapped."""
     minute, hour, *days = texts[-5:]
-    if len(problems) == 1 and problems[0].field == HOUR.name and problems[0].value == hour:
+    one = len(problems) == 1 and problems[0].field == HOUR.name and problems[0].value == hour
+    if one and int(hour) != 24:
         swapped = " ".join([*texts[:-5], hour, minute, *days])
         if minute.isdecimal() and int(minute) <= HOUR.high and int(hour) <= MINUTE.high:
             return [Problem(HOUR.name, hour, problems[0].reason, f'did you mean "{swapped}"?')]

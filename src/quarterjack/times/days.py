@@ -22,7 +22,10 @@ _LAST_DAY = date.max.toordinal() - EPOCH_ORDINAL
 _EPOCH_WEEKDAY = 4
 _CYCLE = 146_097
 """Days in 400 years: after these the calendar repeats, weekdays included."""
-_RANK_ORIGIN = 2020
+_SPAN_BITS = 8
+_SPANS_MAX = 32
+"""Of each rule; some 20 years."""
+RANK_ORIGIN = 2020
 """The year from which `rank` counts: near to usual dates, so that few years are added up."""
 
 
@@ -31,6 +34,9 @@ class Days(Protocol):
 
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
         """The first days from this one on, at most `count`; empty only if no day is left."""
+
+    def first_from(self, day: int) -> int | None:
+        """The first day from this one on, None if no day is left."""
 
     def on_or_before(self, day: int) -> int | None:
         """The last day up to this one."""
@@ -75,6 +81,9 @@ class EveryNthDay:
         first = day + (self._anchor - day) % self._step
         return range(first, first + count * self._step, self._step)
 
+    def first_from(self, day: int) -> int:
+        return day + (self._anchor - day) % self._step
+
     def on_or_before(self, day: int) -> int:
         return day - (day - self._anchor) % self._step
 
@@ -91,6 +100,9 @@ class DaysFrom:
 
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
         return self._days.on_or_after(max(day, self._first), count)
+
+    def first_from(self, day: int) -> int | None:
+        return self._days.first_from(max(day, self._first))
 
     def on_or_before(self, day: int) -> int | None:
         found = self._days.on_or_before(day)
@@ -109,18 +121,33 @@ class MatchingDays:
     def __init__(self, rule: DayRule) -> None:
         self._rule = rule
         self._by_shape: dict[int, list[int]] = {}
+        self._spans: dict[int, Sequence[int]] = {}
+
+    def first_from(self, day: int) -> int | None:
+        days = self._spans.get(day >> _SPAN_BITS) or self._span(day >> _SPAN_BITS)
+        return days[bisect_left(days, day)] if days[-1] >= day else None
+
+    def _span(self, number: int) -> Sequence[int]:
+        """The matching days of a span of 256 days, and the first one after it."""
+        start = number << _SPAN_BITS
+        days = list(self.on_or_after(start, 1 << _SPAN_BITS))
+        following = days[: bisect_left(days, start + (1 << _SPAN_BITS)) + 1] or [_FIRST_DAY - 1]
+        if len(self._spans) >= _SPANS_MAX:
+            self._spans = {}
+        self._spans[number] = following
+        return following
 
     def on_or_after(self, day: int, count: int) -> Sequence[int]:
         if day > _LAST_DAY:
             return ()
         year = date_of(day).year
-        first, in_year = _first_day(year), self._in_year(year)
+        first, in_year = first_day_of(year), self.in_year(year)
         index = bisect_left(in_year, day - first)
         found = [first + number for number in in_year[index : index + count]]
         while len(found) < count and year < MAXYEAR:
             year += 1
-            if in_year := self._in_year(year):
-                first = _first_day(year)
+            if in_year := self.in_year(year):
+                first = first_day_of(year)
                 found += [first + number for number in in_year[: count - len(found)]]
         return found
 
@@ -128,23 +155,23 @@ class MatchingDays:
         if day < _FIRST_DAY:
             return None
         year = date_of(day).year
-        in_year = self._in_year(year)
-        index = bisect_right(in_year, day - _first_day(year))
+        in_year = self.in_year(year)
+        index = bisect_right(in_year, day - first_day_of(year))
         while index == 0 and year > MINYEAR:
             year -= 1
-            in_year = self._in_year(year)
+            in_year = self.in_year(year)
             index = len(in_year)
-        return _first_day(year) + in_year[index - 1] if index else None
+        return first_day_of(year) + in_year[index - 1] if index else None
 
     def rank(self, day: int) -> int:
         year = date_of(day).year
-        earlier = sum(len(self._in_year(each)) for each in range(_RANK_ORIGIN, year))
-        earlier -= sum(len(self._in_year(each)) for each in range(year, _RANK_ORIGIN))
-        return earlier + bisect_left(self._in_year(year), day - _first_day(year))
+        earlier = sum(len(self.in_year(each)) for each in range(RANK_ORIGIN, year))
+        earlier -= sum(len(self.in_year(each)) for each in range(year, RANK_ORIGIN))
+        return earlier + bisect_left(self.in_year(year), day - first_day_of(year))
 
-    def _in_year(self, year: int) -> list[int]:
+    def in_year(self, year: int) -> list[int]:
         """The matching days of a year, counted from 0 on 1 January."""
-        shape = _SHAPES[year % 400]
+        shape = shape_of(year)
         in_year = self._by_shape.get(shape)
         if in_year is None:
             in_year = self._by_shape[shape] = self._compute(*divmod(shape, 7))
@@ -171,7 +198,16 @@ def date_of(day: int) -> date:
     return date.fromordinal(min(max(day, _FIRST_DAY), _LAST_DAY) + EPOCH_ORDINAL)
 
 
-def _first_day(year: int) -> int:
+def shape_of(year: int) -> int:
+    """Years of the same shape have the same days on the same weekdays."""
+    return _SHAPES[year % 400]
+
+
+def length_of_year(year: int) -> int:
+    return 365 + isleap(year)
+
+
+def first_day_of(year: int) -> int:
     return year // 400 * _CYCLE + _FIRST_DAYS[year % 400]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from quarterjack.errors import Problems, quote
@@ -20,20 +20,21 @@ from quarterjack.times.wall_times import WallTimes
 from quarterjack.times.zones import zone
 
 ANCHORS = ("slot", "completion")
+_DAYS_OF_ALL_MONTHS = 28
 _PARTS = {"seconds": (86400, "s"), "minutes": (1440, "m"), "hours": (168, "h"), "days": (365, "d")}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Every(Repeating):
-    """`Every("90s")`, `Every("1d")`, `Every("monthly")`, `Every(hours=1, minutes=30)`; an integer
-    is milliseconds.
+    """`Every("90s")`, `Every("1d")`, `Every("monthly")`, `Every(hours=1, minutes=30)`; also a
+    `timedelta`, which is elapsed time.
 
     Slots are counted from `start_at`, which is the first slot, else from `created_at`, which is not
     a slot. Without either, `next` and `between` count from the instant that they are given. With
     `anchor="completion"` the next slot depends on the end of the last run, so slots are a forecast.
     """
 
-    every: str | int | None = None
+    every: str | timedelta | None = None
     seconds: InitVar[int | None] = field(default=None, kw_only=True)
     minutes: InitVar[int | None] = field(default=None, kw_only=True)
     hours: InitVar[int | None] = field(default=None, kw_only=True)
@@ -61,19 +62,19 @@ class Every(Repeating):
     def slots(self) -> Slots:
         if self._is_open:
             raise invalid("every", self.every, "has no anchor", "set start_at or created_at")
-        return self._within_bounds(self._grid(*self._anchor()))
+        return self.within_bounds(self._grid(*self._anchor()))
 
     def slots_from(self, anchor: int) -> Slots:
         """Counted from creation or the last resume; with `anchor="completion"`, the one slot after
         the end of a run. A `start_at` outranks the anchor."""
         if self.anchor == "slot":
             fixed = self.start_at is not None
-            return self.slots if fixed else self._within_bounds(self._grid(anchor, 1))
+            return self.slots if fixed else self.within_bounds(self._grid(anchor, 1))
         if self.start_at is not None and anchor < from_datetime(self.start_at):
             following: int | None = from_datetime(self.start_at)
         else:
             following = self._grid(anchor, 1).after(anchor)
-        return self._within_bounds(NO_SLOT if following is None else OneSlot(following))
+        return self.within_bounds(NO_SLOT if following is None else OneSlot(following))
 
     def slots_through(self, anchor: int) -> Slots:
         """The slots through this instant, extended into the past without end."""
@@ -81,8 +82,8 @@ class Every(Repeating):
             return self.slots
         if elapsed := self.interval.elapsed:
             first = EARLIEST + (anchor - EARLIEST) % elapsed
-            return self._within_bounds(EvenSlots(first, elapsed))
-        return self._within_bounds(self._by_calendar(anchor, None))
+            return self.within_bounds(EvenSlots(first, elapsed))
+        return self.within_bounds(self._by_calendar(anchor, None))
 
     def next(self, after: datetime) -> datetime | None:
         if self._is_open:
@@ -97,8 +98,10 @@ class Every(Repeating):
     def describe(self) -> str:
         phrase = interval_phrase(self.interval)
         if self.anchor == "completion":
-            phrase += ", counted from the end of each run"
-        return self._completed(phrase, zone_matters=not self.interval.elapsed)
+            first = "from its start, then " if self.start_at is None else ""
+            phrase += f", counted {first}from the end of each run"
+        sentence = self.completed(phrase, zone_matters=not self.interval.elapsed)
+        return sentence + (", in shorter months on their last day" if self._is_clamped else "")
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {"every": self.every, "anchor": self.anchor}
@@ -111,6 +114,15 @@ class Every(Repeating):
         if self.interval.elapsed or self._is_open:
             return None
         return self._by_calendar(*self._anchor())
+
+    @property
+    def _is_clamped(self) -> bool:
+        """Whether it starts on a day that not every month has."""
+        if not self.interval.months or self.start_at is None:
+            return False
+        start = from_datetime(self.start_at)
+        offset = zone(self.timezone or "UTC").offset(start)
+        return date_of((start + offset) // DAY).day > _DAYS_OF_ALL_MONTHS
 
     @property
     def _is_open(self) -> bool:

@@ -36,7 +36,10 @@ def only(*numbers: int) -> FieldValues:
 
 @dataclass(frozen=True)
 class Fields:
-    """All six fields, in the order of the text; days of week are 0-6 from Sunday."""
+    """All six fields, in the order of the text; days of week are 0-6 from Sunday.
+
+    `both_days`: day of month and day of week must both match (`day_rule: and`).
+    """
 
     second: FieldValues
     minute: FieldValues
@@ -44,6 +47,13 @@ class Fields:
     day: FieldValues = ANY_DAY
     month: FieldValues = ANY_MONTH
     weekday: FieldValues = ANY_WEEKDAY
+    both_days: bool = False
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each field, seconds first."""
+        values = (self.second, self.minute, self.hour, self.day, self.month, self.weekday)
+        return [each.text for each in values]
 
     @property
     def follow_real_time(self) -> bool:
@@ -54,7 +64,7 @@ class Fields:
     @property
     def either_day(self) -> bool:
         """Day of month and day of week are both restricted: a match of one of them is enough."""
-        return not (self.day.open or self.weekday.open)
+        return not (self.both_days or self.day.open or self.weekday.open)
 
     def day_rule(self) -> DayRule:
         return DayRule(
@@ -70,9 +80,16 @@ class Fields:
         rule = self.day_rule()
         return WallTimes(
             EveryNthDay(0, 1) if rule.matches_every_day else matching_days(rule),
-            _minutes(self.hour.values, self.minute.values),
-            tuple(second * SECOND for second in self.second.values),
+            self.minutes_of_day(),
+            self.seconds_of_minute(),
         )
+
+    def minutes_of_day(self) -> tuple[int, ...]:
+        """In microseconds from midnight."""
+        return _minutes(self.hour.values, self.minute.values)
+
+    def seconds_of_minute(self) -> tuple[int, ...]:
+        return tuple(second * SECOND for second in self.second.values)
 
 
 @lru_cache(maxsize=512)

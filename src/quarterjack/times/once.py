@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from quarterjack.times.cached_property import cached_property
@@ -22,11 +23,21 @@ from quarterjack.times.slots import BoundedSlots, OneSlot, Slots
 
 @dataclass(frozen=True, eq=False, repr=False)
 class At(Recurrence):
-    """Once, at an instant: an aware datetime, RFC 3339 text, or integer Unix milliseconds."""
+    """Once, at an instant: an aware datetime, RFC 3339 text, or integer Unix milliseconds; of a
+    list, once at each."""
 
-    at: datetime | str | int
+    at: datetime | str | int | Sequence[datetime | str | int]
+
+    def __new__(cls, at: Any = "") -> Any:
+        if isinstance(at, list | tuple):
+            from quarterjack.times.union import read_list
+
+            return read_list("at", at, cls)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        if isinstance(self.at, list | tuple):  # of equal ones, else `__new__` made a union
+            self._set(at=self.at[0])
         self._set(at=to_datetime(self._instant))
 
     @cached_property
@@ -48,7 +59,7 @@ class At(Recurrence):
 class After(Recurrence):
     """Once, a duration after `created_at`; without it, after the instant given to `next`."""
 
-    after: str | int
+    after: str | timedelta
     created_at: datetime | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -51,7 +51,7 @@ class Pattern(WallTimeRecurrence, ABC):
     @property
     def cron_text(self) -> str:
         """The equivalent cron expression, with a field for seconds only if they are not 0."""
-        second, *five = (getattr(self.fields, each.name).text for each in fields(Fields))
+        second, *five = self.fields.texts
         return " ".join(five if second == "0" else [second, *five])
 
     def to_json(self) -> dict[str, Any]:

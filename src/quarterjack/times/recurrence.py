@@ -96,11 +96,13 @@ class Recurrence(ABC):
         dst_fold: str | None = None,
         key: str | None = None,
         created_at: datetime | None = None,
+        start_at: datetime | None = None,
+        end_at: datetime | None = None,
     ) -> Self:
         """A copy with these values for the fields that it has and that are None."""
         defaults = {
             "timezone": timezone, "dst_gap": dst_gap, "dst_fold": dst_fold, "key": key,
-            "created_at": created_at,
+            "created_at": created_at, "start_at": start_at, "end_at": end_at,
         }  # fmt: skip
         given = {name: value for name, value in defaults.items() if value is not None}
         filled = {name: given[name] for name in given if getattr(self, name, "") is None}
@@ -110,6 +112,13 @@ class Recurrence(ABC):
         """Only for use in `__post_init__`."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def __or__(self, other: Recurrence) -> Recurrence:
+        """The slots of both, each instant once; both are `Cron`, or both are `At`."""
+        from quarterjack.times.union import union_of
+
+        parts = [getattr(each, "parts", (each,)) for each in (self, other)]
+        return union_of([part for found in parts for part in found])
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and cast(Self, other).to_json() == self.to_json()
@@ -175,7 +184,8 @@ class Repeating(Recurrence, ABC):
     def _fold_twice(self) -> bool:
         return self.dst_fold == "twice"
 
-    def _within_bounds(self, slots: Slots) -> Slots:
+    def within_bounds(self, slots: Slots) -> Slots:
+        """These slots, restricted to its bounds."""
         if self.start_at is None and self.end_at is None:
             return slots
         first = from_datetime(self.start_at) if self.start_at else EARLIEST
@@ -193,7 +203,7 @@ class Repeating(Recurrence, ABC):
                 common[name] = to_text(from_datetime(value))
         return common
 
-    def _completed(self, phrase: str, *, zone_matters: bool = True) -> str:
+    def completed(self, phrase: str, *, zone_matters: bool = True) -> str:
         """The phrase with the zone, if it is not UTC, and the bounds."""
         if zone_matters and self.timezone not in (None, "UTC"):
             phrase += f" ({self.timezone})"
@@ -213,7 +223,7 @@ class WallTimeRecurrence(Repeating, ABC):
 
     @cached_property
     def slots(self) -> Slots:
-        return self._within_bounds(self.wall_time_slots)
+        return self.within_bounds(self.wall_time_slots)
 
     @property
     def wall_time_slots(self) -> WallTimeSlots:
@@ -228,7 +238,7 @@ class WallTimeRecurrence(Repeating, ABC):
     def describe(self) -> str:
         from quarterjack.times.describe import phrase
 
-        return self._completed(phrase(self.fields))
+        return self.completed(phrase(self.fields))
 
 
 @lru_cache(maxsize=4096)

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from quarterjack.times.instants import DAY, EARLIEST, LATEST
-from quarterjack.times.wall_times import WallTimes
-from quarterjack.times.zones import Zone
+from quarterjack.times.wall_times import Times
+from quarterjack.times.zones import Span, Zone
 
 _AHEAD_MAX = 128
 
@@ -144,7 +144,7 @@ class WallTimeSlots:
     Reading slots in order doubles the number computed ahead each time.
     """
 
-    def __init__(self, times: WallTimes, zone: Zone, *, gap_after: bool, fold_twice: bool) -> None:
+    def __init__(self, times: Times, zone: Zone, *, gap_after: bool, fold_twice: bool) -> None:
         self._times = times
         self._zone = zone
         self._gap_after = gap_after
@@ -152,6 +152,10 @@ class WallTimeSlots:
         # An instant and the slots that follow it without omission. Replaced as a whole, never
         # modified, so that threads may share it.
         self._ahead = [LATEST]
+        self._last = LATEST
+        """From here on there is no slot, as far as is known."""
+        self._span: Span = (0, 0, 0)
+        """Of the last instant that was searched from."""
 
     def after(self, instant: int) -> int | None:
         ahead = self._ahead
@@ -160,12 +164,26 @@ class WallTimeSlots:
             return ahead[index]
         if instant == ahead[-1]:
             return self._compute_ahead(instant, 2 * len(ahead), ahead[-_AHEAD_MAX:-1])
-        return self._compute_ahead(instant, 1, [])
+        # A fresh start, after an instant that is not the last slot computed.
+        low, high, offset = self._span
+        if not low <= instant < high:
+            if (span := self._zone.unambiguous_span(instant)) is None:
+                return self._found_in_spans(instant)
+            self._span = low, high, offset = span
+        wall_time = self._times.first_after(instant + offset)
+        if wall_time is None:
+            return None
+        if wall_time - offset >= high:
+            if (span := self._zone.unambiguous_span_of_wall_time(wall_time)) is None:
+                return self._found_in_spans(instant)
+            offset = span[2]
+        self._ahead = [instant, wall_time - offset]
+        return wall_time - offset
 
     def _compute_ahead(self, instant: int, count: int, before: list[int]) -> int | None:
         span = self._zone.unambiguous_span(instant)
         if span is None:
-            return self._after_in_spans(instant)
+            return self._found_in_spans(instant)
         # After an unambiguous instant every wall time is later than the current one, so the next
         # matching wall time, if it is unambiguous too, is the next slot.
         _, high, offset = span
@@ -186,7 +204,7 @@ class WallTimeSlots:
                         break
                 ahead.append(wall_time - offset)
             if len(ahead) == known:
-                return self._after_in_spans(instant)
+                return self._found_in_spans(instant)
         self._ahead = ahead
         return ahead[known]
 
@@ -204,6 +222,18 @@ class WallTimeSlots:
                 return self._before_in_spans(instant)
             _, _, offset = span
         return wall_time - offset
+
+    def _found_in_spans(self, instant: int) -> int | None:
+        """Remembered: it may be centuries away or not exist, and a union asks for it at each of its
+        slots."""
+        if instant >= self._last:
+            return None
+        found = self._after_in_spans(instant)
+        if found is None:
+            self._last = instant
+        else:
+            self._ahead = [instant, found]
+        return found
 
     def _after_in_spans(self, instant: int) -> int | None:
         table = self._zone.table(instant)

@@ -7,9 +7,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Protocol
 
 from quarterjack.times.days import Days
 from quarterjack.times.instants import DAY
+
+
+class Times(Protocol):
+    """Wall times that can be searched both ways and counted; `WallTimes` says what each does."""
+
+    def after(self, wall_time: int, count: int = 1) -> Sequence[int]: ...
+
+    def first_after(self, wall_time: int) -> int | None: ...
+
+    def at_or_before(self, wall_time: int) -> int | None: ...
+
+    def count(self, first: int, last: int) -> int: ...
 
 
 class WallTimes:
@@ -47,6 +60,24 @@ class WallTimes:
         times = self._times[:count]
         return [day * DAY + time for day in days for time in times]
 
+    def first_after(self, wall_time: int) -> int | None:
+        """The first wall time strictly after this one."""
+        day, time = divmod(wall_time, DAY)
+        first = self._days.first_from(day)
+        if first == day:
+            minutes = self._minutes
+            index = bisect_right(minutes, time)
+            if index and len(seconds := self._seconds) > 1:
+                rest = time - minutes[index - 1]
+                if rest < seconds[-1]:
+                    return wall_time - rest + seconds[bisect_right(seconds, rest)]
+            elif index and time < self._times[index - 1]:
+                return wall_time - time + self._times[index - 1]
+            if index < len(minutes):
+                return wall_time - time + self._times[index]
+            first = self._days.first_from(day + 1)
+        return None if first is None else first * DAY + self._times[0]
+
     def at_or_before(self, wall_time: int) -> int | None:
         """The last wall time up to and including this one."""
         day, time = divmod(wall_time, DAY)
@@ -75,3 +106,8 @@ class WallTimes:
             total += (index - 1) * len(seconds)
             total += bisect_right(seconds, time - minutes[index - 1])
         return total
+
+
+def product(minutes: Sequence[int], seconds: Sequence[int]) -> list[int]:
+    """Every time of day of these minutes and seconds."""
+    return [minute + second for minute in minutes for second in seconds]

@@ -73,6 +73,22 @@ class Window:
             instant = self._next_boundary(instant)
         return None
 
+    def by_day(self, at: int) -> int | None:
+        """The first admitted instant at the same wall time, on this day or a later one: after a gap
+        where that wall time does not exist, and the first one where it occurs twice."""
+        if self.admits(at):
+            return at
+        time = (at + zone(self.timezone).offset(at)) % DAY
+        minute = time - time % MINUTE
+        times = WallTimes(EveryNthDay(0, 1), (minute,), (time - minute,))
+        slots = WallTimeSlots(times, zone(self.timezone), gap_after=True, fold_twice=False)
+        instant = slots.after(at)
+        for _ in range(_STEPS_MAX):
+            if instant is None or self.admits(instant):
+                return instant
+            instant = slots.after(instant)
+        return None
+
     def since(self, instant: int) -> int:
         """Since when `refusal` has returned the same for every instant up to this one."""
         starts = zone(self.timezone).table(instant).starts

@@ -64,7 +64,9 @@ class Zone:
 
     def unambiguous_span(self, instant: int) -> Span | None:
         """The unambiguous part of its span, if the instant is in it."""
-        table = self.table(instant)
+        table = self._table  # inlined: each search calls this
+        if instant >= table.starts[-1]:
+            table = self.table(instant)
         span = table.unambiguous[bisect_right(table.starts, instant) - 1]
         return span if span[0] <= instant < span[1] else None
 
@@ -168,3 +170,30 @@ def _nearest(name: str) -> str | None:
         if near := get_close_matches(wanted, known, n=1, cutoff=0.7):
             return known[near[0]]
     return None
+
+
+def exact_zone(name: str) -> str | None:
+    """The IANA name that this is, in any case."""
+    return _by_folded_name().get(name.casefold())
+
+
+def zone_of_city(name: str) -> str | None:
+    """The IANA name that ends so, in any case."""
+    return _by_city().get(name.casefold().replace(" ", "_"))
+
+
+@lru_cache(maxsize=64)
+def nearest_zone(name: str) -> str | None:
+    """The most similar known name."""
+    return _nearest(name)
+
+
+@lru_cache(maxsize=1)
+def _by_folded_name() -> dict[str, str]:
+    return {name.casefold(): name for name in zone_names()}
+
+
+@lru_cache(maxsize=1)
+def _by_city() -> dict[str, str]:
+    names = [name for name in sorted(zone_names()) if "/" in name and not name.startswith("Etc/")]
+    return {name.rpartition("/")[2].casefold(): name for name in names}

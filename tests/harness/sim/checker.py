@@ -106,6 +106,7 @@ RULES: tuple[Callable[[Checker], Iterator[Violation]], ...] = (
     slot_rules.every_slot_is_decided_once,
     slot_rules.reasons_are_allowed,
     slot_rules.slots_are_planned_promptly,
+    slot_rules.runs_of_excluded_days_wait_for_the_next_day,
     slot_rules.outages_are_caught_up_as_documented,
     slot_rules.backfills_leave_out_what_is_done,
     run_rules.consecutive_errors_are_counted,

@@ -50,8 +50,42 @@ RECURRENCE_FIELDS = (
     "daily",
     "weekly",
     "monthly",
+    "schedule",
 )
-CRON_OPTIONS = ("dialect", "seconds")
+WORDS = {
+    "every monday at 2am": ["0 2 * * 1"],
+    "every day at 2:30am": ["30 2 * * *"],
+    "every weekday at 02:00 and 14:30": ["0 2 * * 1-5", "30 14 * * 1-5"],
+    "at 2am on the last friday of the month": ["0 2 * * 5L"],
+    "daily at midnight and noon": ["0 0,12 * * *"],
+    "on the first business day of the month at 03:00": ["0 3 1W * *"],
+    "hourly at minute 30": ["30 * * * *"],
+    "every 30 minutes between 9am and 5pm on weekdays": ["*/30 9-16 * * 1-5"],
+    "every sunday at 01:30": ["30 1 * * 0"],
+    "every weekend at 2:30 am": ["30 2 * * 0,6"],
+    "Monday to Friday at 02:00": ["0 2 * * 1-5"],
+    "every day except sunday at 01:30 and 02:30": ["30 1,2 * * 1-6"],
+    "on the 1st and 15th of the month at noon": ["0 12 1,15 * *"],
+    "quarterly on the last day at 2am": ["0 2 L 3,6,9,12 *"],
+    "every december 24 at 6pm": ["0 18 24 12 *"],
+    "every day from june to november at 3am": ["0 3 * 6-11 *"],
+    "on every 3rd day from 1st to 31st of the month at 02:00": ["0 2 1-31/3 * *"],
+    "on day 13 of the month, when that is friday, at 02:00": ["0 2 */12 * 5#2"],
+    "on day 1 of the month or every monday at 02:30": ["30 2 1 * 1"],
+    "every 2 hours from 00:30": ["30 */2 * * *"],
+    "every 20 minutes of every hour": ["*/20 * * * *"],
+    "every 20 minutes between 10pm and 2am": ["*/20 0,1,22,23 * * *"],
+    "at minutes 1, 3, 5 and so on to 59 of every hour": ["1-59/2 * * * *"],
+    "every monday at 2am and every friday at 02:30": ["0 2 * * 1", "30 2 * * 5"],
+    "every 15 minutes from 1am to 3am on weekdays": ["*/15 1,2 * * 1-5", "0 3 * * 1-5"],
+}
+"""What the phrases of the simulation mean, by hand."""
+INTERVAL_WORDS = {
+    "every 30 minutes": "30m",
+    "every 1 hour and 30 minutes": "90m",
+    "every day": "1d",
+}
+CRON_OPTIONS = ("dialect", "seconds", "day_rule")
 WINDOW = ("only_between", "not_on", "on_constraint")
 INTERVALS = {"hourly": (HOUR, None), "daily": (0, 1), "weekly": (0, 7), "monthly": (0, 0)}
 UNITS = {"ms": 1000, "s": SECOND, "m": MINUTE, "h": HOUR}
@@ -65,14 +99,12 @@ def instant_of(text: Any) -> int:
 
 
 def duration_of(text: str) -> int:
-    found = re.findall(r"(\d+)(ms|d|s|m|h)", text)
+    found = re.findall(r"(\d+) ?(ms|d|s|m|h)", text)
     return sum(int(number) * (DAY if unit == "d" else UNITS[unit]) for number, unit in found)
 
 
 def interval_of(value: Any) -> tuple[int, int | None]:
     """(microseconds, None) for elapsed time; (0, days) for calendar time; (0, 0) is a month."""
-    if isinstance(value, int):
-        return value * 1000, None
     if value in INTERVALS:
         return INTERVALS[value]
     if found := re.fullmatch(r"(\d+)([dw])", value):
@@ -145,12 +177,29 @@ class Definition:
 
     @property
     def is_one_shot(self) -> bool:
+        return self.recurrence_field in ("at", "after") and not isinstance(
+            self.fields.get("at"), list
+        )
+
+    @property
+    def names_instants(self) -> bool:
         return self.recurrence_field in ("at", "after")
+
+    @property
+    def crons(self) -> list[str]:
+        """The expressions whose slots it has."""
+        if self.recurrence_field == "schedule":
+            return WORDS[self["schedule"]]
+        cron = self["cron"]
+        return cron if isinstance(cron, list) else [cron]
 
     @property
     def interval(self) -> tuple[int, int | None] | None:
         if self.recurrence_field == "interval_seconds":
             return self["interval_seconds"] * SECOND, None
+        if self.recurrence_field == "schedule":
+            words = INTERVAL_WORDS.get(self["schedule"])
+            return interval_of(words) if words else None
         return interval_of(self["every"]) if self.recurrence_field == "every" else None
 
     @property
@@ -204,11 +253,11 @@ class Definition:
     def identity_of_slots(self) -> tuple[Any, ...]:
         """Equal for two definitions with the same slots and the same window."""
         interval = self.interval
-        named = (
-            (self.recurrence_field, str(self[self.recurrence_field]))
-            if interval is None
-            else interval
-        )
+        named: tuple[Any, ...] = (self.recurrence_field, str(self[self.recurrence_field]))
+        if interval is not None:
+            named = interval
+        elif self.recurrence_field in ("cron", "schedule"):
+            named = ("cron", self.fields.get("day_rule", "or"), *self.crons)
         bounds = tuple(
             instant_of(self.fields[name]) if name in self.fields else None
             for name in ("start_at", "end_at")
@@ -220,6 +269,21 @@ class Definition:
         dialect = self.fields.get("dialect", "standard")
         window = tuple(str(self[name]) for name in WINDOW)
         return (named, bounds, zone, self.counts_from_completion, dialect, window)
+
+    def next_day(self, slot: int) -> int:
+        """The same wall time on the next day that the window admits."""
+        zone = walk.zone(self["timezone"])
+        wall = (EPOCH + timedelta(microseconds=slot)).astimezone(zone).replace(fold=0)
+        for day in range(1, 400):
+            if self.window_refusal(slot) is None:
+                break
+            later = (wall.replace(tzinfo=None) + timedelta(days=day)).replace(tzinfo=zone)
+            found = later.astimezone(UTC)
+            if found.astimezone(zone).replace(tzinfo=None) != later.replace(tzinfo=None):
+                around = timedelta(hours=12)  # it does not exist: at the end of the gap
+                found = walk.change_between(found - around, found + around, zone)
+            slot = (found - EPOCH) // timedelta(microseconds=1)
+        return slot
 
     def window_refusal(self, slot: int) -> str | None:
         """The constraint of the window that rejects this slot."""
@@ -262,9 +326,12 @@ class Definition:
             slot = instant_of(self["at"]) if self.recurrence_field == "at" else None
             slot = anchor + duration_of(self["after"]) if slot is None else slot
             return [slot] if low < slot <= high else []
+        if self.names_instants:
+            return sorted({slot for slot in map(instant_of, self["at"]) if low < slot <= high})
         interval = self.interval
         if interval is None:
-            return within(self._wall_times(), low, high)
+            found = (within(times, low, high) for times in self._wall_times())
+            return sorted({slot for slots in found for slot in slots})
         start = self.fields.get("start_at")
         base = anchor if start is None else instant_of(start)
         first = 1 if start is None else 0
@@ -274,15 +341,22 @@ class Definition:
             return list(range(base + k * elapsed, high + 1, elapsed))
         return within(self._calendar(base, days, first), low, high)
 
-    def _wall_times(self) -> WallTimes:
+    def _wall_times(self) -> list[WallTimes]:
+        if self.recurrence_field in ("cron", "schedule"):
+            return [self._of_cron(text) for text in self.crons]
+        return [self._of_pattern()]
+
+    def _of_cron(self, text: str) -> WallTimes:
+        text = {"@daily": "0 0 * * *"}.get(text, text)
+        if self.fields.get("seconds"):
+            return EverySeconds(int(text.split()[0][2:]))
+        cron = walk.CronText(text, self.fields.get("day_rule", "or"))
+        minutes = sorted(h * 60 + m for h in cron.hours for m in cron.minutes)
         zone, gap, fold = self["timezone"], self["dst_gap"], self["dst_fold"]
-        if self.recurrence_field == "cron":
-            text = {"@daily": "0 0 * * *"}.get(self["cron"], self["cron"])
-            if self.fields.get("seconds"):
-                return EverySeconds(int(text.split()[0][2:]))
-            cron = walk.CronText(text)
-            minutes = sorted(h * 60 + m for h in cron.hours for m in cron.minutes)
-            return WallTimes(zone, cron.matches_day, tuple(minutes), cron.real_time, gap, fold)
+        return WallTimes(zone, cron.matches_day, tuple(minutes), cron.real_time, gap, fold)
+
+    def _of_pattern(self) -> WallTimes:
+        zone, gap, fold = self["timezone"], self["dst_gap"], self["dst_fold"]
         pattern = self[self.recurrence_field]
         if self.recurrence_field == "hourly":
             minutes = [h * 60 + pattern["minute"] for h in range(24)]

@@ -138,4 +138,4 @@ class Outages:
 
 def _may_be_delayed(definition: Definition) -> bool:
     """Whether a run may be ready later than its slot for another reason."""
-    return definition["jitter"] is not None or definition["on_constraint"] == "defer"
+    return definition["jitter"] is not None or definition["on_constraint"] != "drop"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.sim.active_periods import ActivePeriod, ScheduleHistory
 from harness.sim.journal import RunRow, SlotsNotRunRow
-from harness.sim.oracle import MINUTE, SECOND, Definition
+from harness.sim.oracle import MINUTE, SECOND, Definition, duration_of
 from harness.sim.recovery_rules import DECIDED_WITHIN, OPEN_STATES
 from harness.sim.violation import AFTERMATH, Violation
 
@@ -23,7 +23,7 @@ PLANNED_WITHIN = 2 * SECOND
 REASON_IS_ALLOWED: dict[str, Callable[[Definition], bool]] = {
     "overlap": lambda d: d["if_running"] == "skip",
     "queue_full": lambda d: d["if_running"] == "queue",
-    "only_between": lambda d: d["only_between"] is not None and d["on_constraint"] == "drop",
+    "only_between": lambda d: d["only_between"] is not None and d["on_constraint"] != "defer",
     "not_on": lambda d: bool(d["not_on"]) and d["on_constraint"] == "drop",
     "breaker_open": lambda d: d["circuit_breaker"] != "off",
     "breaker_probing": lambda d: d["circuit_breaker"] != "off",
@@ -110,10 +110,9 @@ def _check_one_shot(
     """It runs even if its instant is past, unless its period ends before."""
     (slot,) = period.definition.slots(period.anchor, period.created_at, -(2**62), 2**62)
     is_decided = any(run.slot >= slot for run in runs)
-    is_dropped = (
-        period.definition["on_constraint"] == "drop"
-        and period.definition.window_refusal(slot) is not None
-    )
+    dropping = {"drop": ("only_between", "not_on"), "next_day": ("only_between",), "defer": ()}
+    refusal = period.definition.window_refusal(slot)
+    is_dropped = refusal in dropping[period.definition["on_constraint"]]
     is_due = period.end is None and slot <= checker.ended_at - DECIDED_WITHIN
     checker.slots_checked += 1
     if is_due and not is_decided and not is_dropped:
@@ -160,6 +159,28 @@ def slots_are_planned_promptly(checker: Checker) -> Iterator[Violation]:
         history = checker.histories.get(run.schedule_id)
         if run.kind == "slot" and history is not None:
             yield from _check_delay(checker, history, run, run.slot, "planned")
+
+
+def runs_of_excluded_days_wait_for_the_next_day(checker: Checker) -> Iterator[Violation]:
+    """C4: `next_day` moves a run to the same wall time on the next admitted day; jitter and an
+    outage only make it later."""
+    for versions in checker.rows.runs.values():
+        run, history = versions[0], checker.histories.get(versions[0].schedule_id)
+        if run.kind != "slot" or history is None:
+            continue
+        definition = history.definition(run.version)
+        if definition["on_constraint"] != "next_day":
+            continue
+        expected = definition.next_day(run.slot)
+        moved = run.ready_at - expected
+        jitter = 0 if definition["jitter"] is None else duration_of(definition["jitter"])
+        checker.slots_checked += 1
+        planned_at = checker.call(run).now
+        is_prompt = planned_at is not None and planned_at <= expected
+        is_exact = is_prompt and not checker.is_limited(definition)
+        if moved < 0 or (moved > jitter and is_exact):
+            what = f"slot {run.slot} is ready at {run.ready_at}, not at {expected}"
+            yield Violation("C4", what, run.schedule_id, run.id)
 
 
 def _check_delay(

@@ -15,10 +15,12 @@ from random import Random
 from typing import Any
 
 from harness.times.caches import clear_caches
-from quarterjack import Cron, Daily, InvalidRecurrence, Weekly, parse
+from harness.times.phrases import phrases
+from quarterjack import Cron, Daily, InvalidRecurrence, Recurrence, Weekly, parse
 from quarterjack.times import Window, warnings
 from quarterjack.times.durations import read_duration, read_interval
 from quarterjack.times.instants import from_datetime, read_instant
+from quarterjack.times.words import parse_words
 from quarterjack.times.zones import zone_name
 
 CPU_SECONDS_MAX = 0.05
@@ -31,7 +33,13 @@ SEEDS = (
     "P1DT12H", "2w", "daily", "monthly", "2026-11-16T09:00:00+02:00", "2026-02-30T25:61:61Z",
     "08:00-18:00", "22:00-06:00", "24:00-24:00", "saturday", "holidays:DE-BY", "2026-12-24",
     "Europe/Berlin", "local", "../../etc/passwd", "every monday at 9am", "in 2 hours", "",
+    "CRON_TZ=Asia/Tokyo 0 9 * * *", "0 9 * January Friday-SUN", "0 9 * * sat%2", "0 24 * * *",
+    "0 9 1 1 * 2027", "1h 30min", "2 hours and 5 minutes", "1.5h", "90 seconds",
+    "every 15 minutes between 9am and 5pm on weekdays", "last friday of the month at noon",
+    "2nd monday of january and july at 17:45 Europe/Berlin", "every other day from 2026-11-16",
+    "tomorrow at half past nine", "every day at 9am, 12:30pm and midnight except sundays",
 )  # fmt: skip
+PHRASES = tuple(row.phrase for row in phrases())
 LETTERS = (
     "0123456789*/,-?#@LWH()TPZ:.+ \t\n\r\x00\x1b\x7f\x85abcdefghijklmnopqrstuvwxyzABCDEFG"
     "é٣１∞\u200b\u202e\U0001f570\ud800"
@@ -43,7 +51,7 @@ def hostile(random: Random) -> str:
     """A mutated seed, or noise."""
     if random.random() < 0.1:
         return "".join(random.choices(LETTERS, k=random.randrange(300)))
-    text = random.choice(SEEDS)
+    text = random.choice(PHRASES if random.random() < 0.25 else SEEDS)
     for _ in range(random.choice((0, 1, 1, 2, 3, 5))):
         place = random.randrange(len(text) + 1)
         change = random.choice((0, 1, 2, 2, 2, 3, 4, 5, 6, 6))
@@ -70,7 +78,10 @@ def hostile(random: Random) -> str:
 
 def parse_and_use(text: str) -> None:
     """An accepted recurrence must work."""
-    recurrence = parse(text, now=NOW, key="fuzz")
+    _use(parse(text, now=NOW, key="fuzz"))
+
+
+def _use(recurrence: Recurrence) -> None:
     recurrence.next(NOW)
     recurrence.prev(NOW)
     recurrence.describe()
@@ -81,6 +92,9 @@ def parse_and_use(text: str) -> None:
 READERS: dict[str, Callable[[str], Any]] = {
     "parse": parse_and_use,
     "cron": lambda text: Cron(text, timezone="America/New_York", key="k").next(NOW),
+    "union": lambda text: _use(Cron([text, "*/7 1-3 * * *"], timezone="Europe/Berlin", key="k")),
+    "day rule": lambda text: Cron(text, day_rule="and", key="k").next(NOW),
+    "words": lambda text: _use(parse_words(text, "America/New_York", NOW)),
     "cron with seconds": lambda text: Cron(text, seconds=True, key="k").next(NOW),
     "posix": lambda text: Cron(text, dialect="posix").next(NOW),
     "mapping": lambda text: parse({"cron": "0 9 * * *", "timezone": text, "end_at": text}),
@@ -102,7 +116,7 @@ def fuzz(count: int, seed: int) -> tuple[Counter[str], float]:
     longest = 0.0
     names = list(READERS)
     for text in _strings(random, count):
-        name = random.choices(names, [6, 3, 2, 2, *[1] * (len(names) - 4)])[0]
+        name = random.choices(names, [6, 3, 1, 1, 3, 2, 2, *[1] * (len(names) - 7)])[0]
         spent, accepted = _try(name, text)
         if spent > CPU_SECONDS_MAX:  # a pause of the machine would not be repeated
             spent = min(_try_cold(name, text) for _ in range(3))

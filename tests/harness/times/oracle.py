@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,17 +24,26 @@ EDGES = (-121, -120, -61, -60, -31, -30, -1, 0, 1, 29, 30, 59, 60, 61, 119, 120)
 """Minutes from a change at which gaps and folds begin and end, and their neighbours."""
 GAPS = ("after", "skip")
 FOLDS = ("once", "twice")
+DAY_RULES = ("or", "or", "and")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A recurrence, and its meaning for the walk."""
+    """A recurrence, and its meaning for the walk: that of each part of a union."""
 
     recurrence: Recurrence
-    matches: walk.Matches
-    real_time: bool
+    parts: Sequence[tuple[walk.Matches, bool]]
+    """What matches, and whether it follows real time."""
     dst_gap: str
     dst_fold: str
+
+    def expected(self, steps: list[walk.Step]) -> list[datetime]:
+        rules = {"dst_gap": self.dst_gap, "dst_fold": self.dst_fold}
+        found = (
+            walk.slots(steps, matches, real_time=real_time, **rules)
+            for matches, real_time in self.parts
+        )
+        return sorted({slot for slots in found for slot in slots})
 
 
 @dataclass
@@ -59,14 +68,7 @@ def check_change(zone: str, change: datetime, random: Random, cases: int) -> Tal
     tally = Tally(changes=1)
     for _ in range(cases):
         case = draw(random, zone, change)
-        expected = walk.slots(
-            steps,
-            case.matches,
-            real_time=case.real_time,
-            dst_gap=case.dst_gap,
-            dst_fold=case.dst_fold,
-        )
-        compare(case.recurrence, expected, start, end, random, tally)
+        compare(case.recurrence, case.expected(steps), start, end, random, tally)
     return tally
 
 
@@ -114,7 +116,9 @@ def draw(random: Random, zone: str, change: datetime) -> Case:
     wall_time = random.choice([change, change - timedelta(seconds=1)]).astimezone(walk.zone(zone))
     wall_time = wall_time.replace(tzinfo=None, fold=0, second=0) + timedelta(minutes=offset)
     options = {"dst_gap": random.choice(GAPS), "dst_fold": random.choice(FOLDS)}
-    kind = random.choices(["cron", "pattern", "every"], [6, 2, 2])[0]
+    kind = random.choices(["cron", "union", "pattern", "every"], [6, 3, 2, 2])[0]
+    if kind == "union":
+        return draw_union(random, zone, wall_time, options)
     if kind == "cron":
         return draw_cron(random, zone, wall_time, options)
     if kind == "pattern":
@@ -123,23 +127,38 @@ def draw(random: Random, zone: str, change: datetime) -> Case:
 
 
 def draw_cron(random: Random, zone: str, wall_time: datetime, options: dict[str, str]) -> Case:
+    return _of_crons(random, zone, wall_time, options, 1)
+
+
+def draw_union(random: Random, zone: str, wall_time: datetime, options: dict[str, str]) -> Case:
+    return _of_crons(random, zone, wall_time, options, random.choice([2, 2, 3, 5]))
+
+
+def _of_crons(
+    random: Random, zone: str, wall_time: datetime, options: dict[str, str], count: int
+) -> Case:
+    day_rule = random.choice(DAY_RULES)
     while True:
-        text = " ".join(
-            [
-                draw_field(random, 0, 59, wall_time.minute),
-                draw_field(random, 0, 23, wall_time.hour),
-                draw_day(random, wall_time),
-                draw_field(random, 1, 12, wall_time.month, stars=4),
-                draw_weekday(random, wall_time),
-            ]
-        )
+        texts = [draw_text(random, wall_time) for _ in range(count)]
         try:
-            recurrence = Cron(text, timezone=zone, **options)
+            recurrence = Cron(texts, timezone=zone, day_rule=day_rule, **options)
         except ValueError as error:
             assert " never " in str(error), error
             continue
-        matches = walk.CronText(text)
-        return Case(recurrence, matches, matches.real_time, **options)
+        crons = [walk.CronText(text, day_rule) for text in texts]
+        return Case(recurrence, [(cron, cron.real_time) for cron in crons], **options)
+
+
+def draw_text(random: Random, wall_time: datetime) -> str:
+    return " ".join(
+        [
+            draw_field(random, 0, 59, wall_time.minute),
+            draw_field(random, 0, 23, wall_time.hour),
+            draw_day(random, wall_time),
+            draw_field(random, 1, 12, wall_time.month, stars=4),
+            draw_weekday(random, wall_time),
+        ]
+    )
 
 
 def draw_field(random: Random, low: int, high: int, near: int, stars: int = 1) -> str:
@@ -170,7 +189,19 @@ def draw_weekday(random: Random, wall_time: datetime) -> str:
     weekday = (wall_time.weekday() + 1) % 7
     nth = (wall_time.day - 1) // 7 + 1
     name = walk.WEEKDAYS[weekday]
-    special = random.choice([f"{weekday}#{nth}", f"{weekday}L", name, f"{name}#{nth}", "0,7", "?"])
+    special = random.choice(
+        [
+            f"{weekday}#{nth}",
+            f"{weekday}L",
+            name,
+            f"{name}#{nth}",
+            "0,7",
+            "?",
+            f"{wall_time:%A}",
+            f"{wall_time:%A}L",
+            f"{name}-SUN",
+        ]
+    )
     return random.choice([draw_field(random, 0, 7, weekday, stars=4), special, "*", "*"])
 
 
@@ -181,9 +212,8 @@ def draw_pattern(random: Random, zone: str, wall_time: datetime, options: dict[s
     match random.choice(["hourly", "daily", "weekly", "monthly"]):
         case "hourly":
             recurrence = Hourly(wall_time.minute, timezone=zone, **options)
-            return Case(
-                recurrence, lambda at: at.minute == wall_time.minute, real_time=True, **options
-            )
+            matches = lambda at: at.minute == wall_time.minute  # noqa: E731
+            return Case(recurrence, [(matches, True)], **options)
         case "daily":
             recurrence = Daily(clock, timezone=zone, **options)
             matches = lambda at: at.time() == clock  # noqa: E731
@@ -195,7 +225,7 @@ def draw_pattern(random: Random, zone: str, wall_time: datetime, options: dict[s
         case _:
             recurrence = Monthly(wall_time.day, clock, timezone=zone, **options)
             matches = lambda at: at.time() == clock and at.day == wall_time.day  # noqa: E731
-    return Case(recurrence, matches, real_time=False, **options)
+    return Case(recurrence, [(matches, False)], **options)
 
 
 def draw_every(
@@ -208,15 +238,13 @@ def draw_every(
     anchor_wall_time = anchor.astimezone(walk.zone(zone)).replace(tzinfo=None, fold=0)
     name = random.choice(["start_at", "created_at"])
     recurrence = Every(f"{days}d", timezone=zone, **{name: anchor}, **options)
-    return Case(
-        recurrence,
-        lambda at: (
-            at.time() == anchor_wall_time.time()
-            and (at.date() - anchor_wall_time.date()).days % days == 0
-        ),
-        real_time=False,
-        **options,
-    )
+
+    def matches(at: datetime) -> bool:
+        if at.time() != anchor_wall_time.time():
+            return False
+        return (at.date() - anchor_wall_time.date()).days % days == 0
+
+    return Case(recurrence, [(matches, False)], **options)
 
 
 def all_changes() -> Iterator[tuple[str, datetime]]:

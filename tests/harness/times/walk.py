@@ -19,6 +19,7 @@ Matches = Callable[[datetime], bool]
 
 MINUTE = timedelta(minutes=1)
 MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+FULL_MONTHS = calendar.month_name[1:]
 WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"]
 
 DATA = Path(tzdata.__path__[0])
@@ -83,7 +84,7 @@ def slots(
 class CronText:
     """A naive cron matcher for wall times."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, day_rule: str = "or") -> None:
         minute, hour, day, month, weekday = text.upper().split()
         self.minutes = numbers(minute, 0, 59)
         self.hours = numbers(hour, 0, 23)
@@ -91,7 +92,7 @@ class CronText:
         self.day = day
         self.weekday = weekday
         self.real_time = minute.startswith("*") or hour.startswith("*")
-        self.either = not (day[0] in "*?" or weekday[0] in "*?")
+        self.either = day_rule == "or" and not (day[0] in "*?" or weekday[0] in "*?")
         self.known_days: dict[date, bool] = {}
 
     def __call__(self, wall: datetime) -> bool:
@@ -117,6 +118,8 @@ def numbers(text: str, low: int, high: int, names: list[str] | None = None) -> s
             first, last = low, high
         elif "-" in span:
             first, last = (number(part, low, names) for part in span.split("-"))
+            if names is WEEKDAYS and span.endswith(("-SUN", "-SUNDAY")) and first > 0:
+                last = 7  # the end of the week
         else:
             first = number(span, low, names)
             last = high if step else first
@@ -125,7 +128,11 @@ def numbers(text: str, low: int, high: int, names: list[str] | None = None) -> s
 
 
 def number(text: str, low: int, names: list[str] | None) -> int:
-    return names.index(text) + low if names and text in names else int(text)
+    if not names or text.isdecimal():
+        return int(text)
+    full = [name.upper() for name in (calendar.day_name if names is WEEKDAYS else FULL_MONTHS)]
+    assert text in names or text in full, text
+    return names.index(text[:3]) + low
 
 
 def day_item(item: str, day: date) -> bool:

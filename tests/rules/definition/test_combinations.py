@@ -10,6 +10,7 @@ from harness.rules.values import at, problems, specification
 from quarterjack.errors import InvalidSpecification
 from quarterjack.rules import read_specification
 from quarterjack.targets.kinds import KINDS
+from quarterjack.times.instants import HOUR
 
 NOW = at("08:00")
 
@@ -54,12 +55,27 @@ NOW = at("08:00")
             "window {'not_on': ['saturday']} admits no slot",
         ),
         (
-            {"every": "24h", "only_between": "09:00-10:00"},
+            {"every": "24h", "start_at": "2026-11-16T08:00:00Z", "only_between": "09:00-10:00"},
             "admits no slot of every 24 hours",
         ),
         (
-            {"every": None, "after": "1h", "only_between": "12:00-13:00"},
-            "admits no slot of once, 1h from its start",
+            {"every": None, "cron": "0 3 * * *", "only_between": "08:00-18:00"}
+            | {"on_constraint": "next_day"},
+            "admits no slot of every day at 03:00",
+        ),
+        (
+            {"every": None, "cron": ["0 3 * * *", "0 4 * * *"], "only_between": "08:00-18:00"},
+            "admits no slot of every day at 03:00 and 04:00",
+        ),
+        (
+            {"every": None, "at": ["2026-12-01T00:00:00Z", "2026-12-02T00:00:00Z"]}
+            | {"delete_after_run": True},
+            "delete_after_run True does not go with once each at",
+        ),
+        (
+            {"every": None, "at": ["2026-12-01T00:00:00Z", "2026-12-02T00:00:00Z"]}
+            | {"first_run": "match"},
+            'first_run "match" does not go with once each at',
         ),
     ],
 )
@@ -82,6 +98,13 @@ def test_fields_that_exclude_each_other_are_refused(fields: dict[str, Any], prob
         | {"on_constraint": "defer"},
         {"every": None, "cron": "0 3 * * *", "only_between": "03:00-03:01"},
         {"every": "24h", "only_between": "08:00-08:01"},
+        {"every": "24h", "only_between": "09:00-10:00"},
+        {"every": None, "after": "1h", "only_between": "12:00-13:00"},
+        {"every": None, "cron": "0 9 * * 6", "not_on": ["saturday"], "on_constraint": "next_day"},
+        {"every": None, "cron": ["0 3 * * *", "0 9 * * *"], "only_between": "08:00-18:00"},
+        {"every": None, "cron": ["0 3 * * *", "0 9 * * *"], "first_run": "match"},
+        {"every": None, "at": ["2020-01-01T00:00:00Z", "2026-12-02T00:00:00Z"]}
+        | {"total_repeats": 1},
         {"every": "5m", "anchor": "completion", "only_between": "22:00-23:00"},
         {"every": "5m", "end_at": "2020-01-01T00:00:00Z", "only_between": "22:00-23:00"},
         {"every": None, "after": "1h", "only_between": "09:00-10:00"},
@@ -113,10 +136,41 @@ def test_a_command_refuses_a_payload_too_large_for_an_environment_variable():
     assert specification(task="t", every="5m", payload=more).payload == more
 
 
-def test_a_stored_definition_is_not_checked_against_the_current_time():
-    stored = specification(after="17m", only_between="08:00-09:00").to_json()
+@pytest.mark.parametrize(
+    ("fields", "is_valid"),
+    [
+        ({"every": "1d", "only_between": "23:00-01:00"}, True),
+        ({"every": "24h", "only_between": "08:00-09:00"}, True),
+        ({"every": "1w", "not_on": ["monday"]}, True),
+        ({"after": "17m", "only_between": "08:00-09:00"}, True),
+        ({"cron": "0 9 24 12 *", "not_on": ["2026-12-24"]}, True),
+        ({"cron": "0 9 * * *", "only_between": "08:00-18:00", "end_at": "2026-11-17T00:00:00Z"},
+         True),
+        ({"cron": "0 3 * * *", "only_between": "08:00-18:00"}, False),
+        ({"cron": "0 3 * * *", "only_between": "08:00-18:00", "end_at": "2026-11-17T00:00:00Z"},
+         False),
+        ({"at": "2026-11-16T12:00:00Z", "only_between": "08:00-09:00"}, False),
+        ({"schedule": "every day at 3am", "only_between": "08:00-18:00"}, False),
+    ],
+)  # fmt: skip
+def test_validity_does_not_depend_on_what_time_it_is(fields: dict[str, Any], is_valid: bool):
+    answers = set()
+    for hour in [*range(-30, 60, 7), 40_000]:
+        now = at("00:00") + hour * HOUR
+        try:
+            read_specification({"task": "t"} | fields, kinds=KINDS, key="k", now=now)
+            answers.add("valid")
+        except InvalidSpecification as error:
+            answers.add(str(error))
 
-    assert read_specification(stored, kinds=KINDS, key="k", now=None).once
+    assert len(answers) == 1
+    assert (answers == {"valid"}) == is_valid
+
+
+def test_the_window_of_a_stored_definition_is_not_checked():
+    stored = specification(cron="0 9 * * *").to_json() | {"only_between": "10:00-11:00"}
+
+    assert read_specification(stored, kinds=KINDS, key="k", now=None).window
     with pytest.raises(InvalidSpecification, match="admits no slot"):
         read_specification(stored, kinds=KINDS, key="k", now=at("12:00"))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from harness.rules.values import FIELDS, at, problems, specification
 from quarterjack.errors import InvalidSpecification
-from quarterjack.rules import read_specification
+from quarterjack.rules import ServiceSettings, read_specification
+from quarterjack.rules.definition.validation import with_units
 from quarterjack.targets.kinds import KINDS
 from quarterjack.times import Every
 from quarterjack.times.instants import DAY, HOUR, MINUTE, SECOND
@@ -30,7 +32,7 @@ def test_no_jitter_can_be_written_in_many_ways(jitter: Any):
         ({"retry_backoff": "linear"}, "use exponential or fixed"),
         ({"execution": "exactly_once"}, "use at_least_once or at_most_once"),
         ({"first_run": "later"}, "use slot or now or match"),
-        ({"on_constraint": "wait"}, "use drop or defer"),
+        ({"on_constraint": "wait"}, "use drop or defer or next_day"),
         ({"grace": "-5s"}, 'grace "-5s" is not a valid duration; use units from large to small'),
         ({"grace": 0}, "grace 0 is zero; use at least 1ms"),
         ({"timeout": "200y"}, 'timeout "200y" is not a valid duration'),
@@ -44,7 +46,14 @@ def test_no_jitter_can_be_written_in_many_ways(jitter: Any):
             {"total_repeats": 4, "repeat_count": 3},
             "repeat_count 3 means the same as total_repeats; give one of them",
         ),
-        ({"retry_delay": 1.5}, "retry_delay 1.5 is not a valid duration; use whole milliseconds"),
+        (
+            {"retry_delay": 1.5},
+            'retry_delay 1.5 has no unit; write text with one, such as "1500ms"',
+        ),
+        ({"timeout": 30}, 'timeout 30 has no unit; write "30s" or "30ms"'),
+        ({"grace": "60"}, 'grace "60" has no unit; write "60s" or "60ms"'),
+        ({"jitter": 5}, 'jitter 5 has no unit; write "5s" or "5ms"'),
+        ({"circuit_breaker": {"reset_after": 5}}, "circuit_breaker.reset_after 5 has no unit"),
         ({"jitter": "soon"}, 'jitter "soon" is not a valid duration'),
         ({"catch_up_window": []}, "catch_up_window [] is not a valid duration"),
         ({"max_retries": -1}, "max_retries -1 is outside 0-1000000; use a whole number from"),
@@ -148,3 +157,24 @@ def test_repeat_count_and_retry_max_are_aliases_of_total_repeats_and_max_retries
     result = specification(every="5m", workflow_id=1, repeat_count=3, retry_max=7)
 
     assert (result.total_repeats, result.retry.retries_max) == (3, 7)
+
+
+@pytest.mark.parametrize("field", ["grace", "jitter", "catch_up_window", "retry_delay", "timeout"])
+@pytest.mark.parametrize("value", ["1h 30min", "90 minutes", timedelta(minutes=90), "PT90M"])
+def test_durations_are_written_as_people_write_them(field: str, value: Any):
+    body = specification(every="5m", **{field: value}).to_json()
+
+    assert body[field] == "1h30m"
+
+
+def test_stored_numbers_of_earlier_versions_are_milliseconds():
+    body = specification(every="5m").to_json()
+    stored = body | {"timeout": 30_000, "grace": 500, "every": 60_000, "jitter": 0}
+
+    read = read_specification(with_units(stored), kinds=KINDS, key="k", now=None)
+
+    assert (read.timeout, read.catch_up.grace, read.jitter) == (30 * SECOND, SECOND // 2, 0)
+    assert read.recurrence == Every("1m")
+    assert ServiceSettings.from_text('{"defaults": {"timeout": 30000, "jitter": 0}}').defaults == {
+        "timeout": "30000ms", "jitter": 0,
+    }  # fmt: skip

@@ -46,11 +46,21 @@ class TestRecurrence:
     def test_none_or_several_recurrences_are_an_error_that_names_the_schedule(self):
         with pytest.raises(InvalidSpecification) as caught:
             specification("echo/hourly", plugin="echo")
-        assert str(caught.value).startswith('schedule "echo/hourly": recurrence {')
-        assert "has no recurrence field; use exactly one of cron, every" in str(caught.value)
+        assert str(caught.value).startswith('schedule "echo/hourly": a recurrence is missing')
+        assert "a recurrence is missing; use exactly one of cron, every" in str(caught.value)
 
+        (problem,) = problems(evry="5m")
+        assert problem == 'evry "5m" is an unknown field; did you mean every?'
         (problem,) = problems(every="5m", cron="0 9 * * *")
         assert "has cron and every; use exactly one of cron, every" in problem
+
+    @pytest.mark.mission("E10")
+    def test_words_are_counted_as_the_field_that_says_the_same(self):
+        for target, anchor in (({"task": "t"}, "slot"), ({"workflow_id": 1}, "completion")):
+            words = specification(schedule="every 5 minutes", **target)
+            assert words == specification(every="5m", **target)
+            assert words.recurrence.to_json()["anchor"] == anchor
+        assert specification(schedule="in 2 hours") == specification(after="2h")
 
     @pytest.mark.mission("D3")
     @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
+import pytest
+
 from harness.rules.in_memory_service import InMemoryService
 from harness.rules.values import at
 from quarterjack.times.instants import DAY, HOUR, MINUTE
@@ -122,3 +124,67 @@ def test_manual_runs_ignore_the_window():
     identity = service.add(every="1h", only_between="20:00-21:00")
 
     assert service.run_now(identity).ready_at == at("08:00")
+
+
+@pytest.mark.mission("D6")
+def test_next_day_moves_a_run_to_the_same_wall_time_of_the_next_admitted_day():
+    service = InMemoryService()  # on a Monday
+    identity = service.add(
+        cron="0 9 * * *",
+        timezone="Europe/Berlin",
+        not_on=["saturday", "sunday"],
+        on_constraint="next_day",
+        if_running="allow",
+    )
+    service.plan_at(*(f"2026-11-{day}T08:00:00Z" for day in range(17, 25)))
+
+    runs = [run for run in service.runs.values() if run.schedule_id == identity]
+
+    assert [(run.slot, run.ready_at) for run in runs[3:7]] == [
+        (at("2026-11-20T08:00:00Z"), at("2026-11-20T08:00:00Z")),
+        (at("2026-11-21T08:00:00Z"), at("2026-11-23T08:00:00Z")),
+        (at("2026-11-22T08:00:00Z"), at("2026-11-23T08:00:00Z")),
+        (at("2026-11-23T08:00:00Z"), at("2026-11-23T08:00:00Z")),
+    ]
+    assert service.not_run_rows(identity) == []
+
+
+def test_next_day_drops_what_is_outside_the_hours_because_no_day_admits_it():
+    service = InMemoryService()
+    identity = service.add(
+        every="1h", only_between="09:30-11:30", not_on=["monday"], on_constraint="next_day",
+        if_running="allow",
+    )  # fmt: skip
+    service.plan_at("09:00", "10:00", "11:00", "12:00")
+
+    runs = [run for run in service.runs.values() if run.schedule_id == identity]
+
+    assert [run.ready_at - run.slot for run in runs] == [DAY, DAY]
+    assert service.not_run_rows(identity) == [
+        (1, "skipped", "only_between"),
+        (1, "skipped", "only_between"),
+    ]
+
+
+@pytest.mark.mission("D5", "D12")
+def test_several_instants_are_caught_up_like_slots_and_then_the_schedule_is_done():
+    service = InMemoryService()
+    instants = [f"2026-11-16T{time}:00Z" for time in ("07:00", "09:00", "10:00", "11:00")]
+    once = service.add(key="once", at=instants, catch_up="run_once")
+    every = service.add(key="every", at=instants, catch_up="run_all", if_running="queue")
+    service.advance_to("10:30")
+    service.plan_due()
+
+    assert [run.slot for run in service.open_runs(once)] == [at("10:00")]
+    assert service.not_run_rows(once) == [(1, "missed", "coalesced")]
+    assert [run.slot for run in service.open_runs(every)] == [at("09:00"), at("10:00")]
+
+    service.run_until("12:00")
+
+    assert [service.schedules[each].status for each in (once, every)] == ["done", "done"]
+    assert service.states(every) == ["succeeded"] * 3
+
+    service.edit(every, at=["2026-11-16T13:00:00Z", "2026-11-16T14:00:00Z"])
+
+    assert service.schedules[every].status == "active"
+    assert service.schedules[every].next_slot == at("13:00")

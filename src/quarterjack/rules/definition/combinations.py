@@ -10,13 +10,14 @@ from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.rules.definition.specification import Specification
 from quarterjack.rules.policies.execution import Execution
 from quarterjack.rules.policies.first_run import FirstRun
-from quarterjack.rules.policies.windows import OnConstraint
-from quarterjack.times import After, At, Recurrence
-from quarterjack.times.instants import EARLIEST
+from quarterjack.times import After, At, Every, Recurrence, Union
+from quarterjack.times.instants import EARLIEST, read_instant
 from quarterjack.times.recurrence import WallTimeRecurrence
 
 SLOTS_TRIED = 1000
 """A window that admits none of so many slots is taken to admit none at all."""
+SLOTS_TRIED_FROM = read_instant("2020-01-01T00:00:00Z", "slot")
+"""Always the same, so that validity does not depend on what time it is."""
 
 Written = Mapping[str, Any]
 """What the schedule itself says, without defaults."""
@@ -71,13 +72,14 @@ COMBINATIONS: tuple[Callable[[Specification, Written], None], ...] = (
 )  # fmt: skip
 
 
-def check_window(specification: Specification, now: int) -> None:
-    """For a new definition: some slot after now must lie inside the window."""
-    window = specification.window
-    if window is None or specification.on_constraint is OnConstraint.DEFER:
+def check_window(specification: Specification) -> None:
+    """For a new definition: some slot must lie inside the window. Slots that count from creation
+    are not checked, so that the same definition is valid at any hour."""
+    window, recurrence = specification.dropping_window, specification.recurrence
+    if window is None or counts_from_creation(recurrence):
         return
-    slots = specification.recurrence.slots_through(now)
-    slot = slots.after(EARLIEST - 1 if specification.once else now)
+    slots = recurrence.slots
+    slot = slots.after(EARLIEST - 1 if specification.once else SLOTS_TRIED_FROM)
     if slot is None:
         return
     for _ in range(SLOTS_TRIED):
@@ -92,11 +94,19 @@ def check_window(specification: Specification, now: int) -> None:
         raise invalid("window", given, reason, "widen it, or use on_constraint: defer")
 
 
+def counts_from_creation(recurrence: Recurrence) -> bool:
+    """Whether its slots depend on when the schedule is created."""
+    return isinstance(recurrence, After | Every) and getattr(recurrence, "start_at", None) is None
+
+
 def possible_first_run(wanted: FirstRun, recurrence: Recurrence) -> FirstRun:
     """As wanted, if the recurrence allows it: a one-shot has one slot only, and only a recurrence
     of wall times can match the current minute."""
     if wanted is FirstRun.MATCH:
-        return wanted if isinstance(recurrence, WallTimeRecurrence) else FirstRun.SLOT
+        has_wall_times = isinstance(recurrence, WallTimeRecurrence) or (
+            isinstance(recurrence, Union) and recurrence.of_crons
+        )
+        return wanted if has_wall_times else FirstRun.SLOT
     return FirstRun.SLOT if isinstance(recurrence, At | After) else wanted
 
 

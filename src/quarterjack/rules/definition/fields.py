@@ -24,7 +24,7 @@ from quarterjack.times.zones import zone_name
 
 _COUNT_MAX = 1_000_000
 
-_ZERO = re.compile(r"0+(?:w|d|h|m|s|ms)?", re.ASCII)
+_ZERO = re.compile(r"0+\s*(?:[a-z]+)?", re.ASCII)
 
 Reader = Callable[[Any, str], Any]
 """Takes a value and the name of its field, for errors; returns the value to use."""
@@ -171,6 +171,11 @@ _CACHED_READERS: Mapping[str, Reader] = {
     "priority": _number(-_COUNT_MAX, _COUNT_MAX),
     "queue": check_label,
 }
+
+DURATIONS = frozenset(
+    {"every", "after", "jitter", "grace", "catch_up_window", "retry_delay", "timeout"}
+)
+"""The fields of a definition that are durations."""
 
 READERS: Mapping[str, Reader] = {
     **_UNCACHED_READERS,

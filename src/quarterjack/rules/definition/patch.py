@@ -12,7 +12,7 @@ from quarterjack.rules.definition.fields import READERS
 from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.rules.definition.target import Definition, TargetKinds
 from quarterjack.rules.definition.validation import ALIASES, WHEN
-from quarterjack.times.parse import RECURRENCE_FIELDS, fields_allowed_with
+from quarterjack.times.parse import RECURRENCE_FIELDS, fields_allowed_with, names_zone
 
 
 def patched(body: Definition, changes: Definition, kinds: TargetKinds) -> dict[str, Any]:
@@ -30,7 +30,8 @@ def _of_another_recurrence(changes: Definition) -> frozenset[str]:
     named = [name for name in RECURRENCE_FIELDS if changes.get(name) is not None]
     if not named:
         return frozenset()
-    return (WHEN - fields_allowed_with(named[0]) - READERS.keys()) | {"first_run"}
+    other = (WHEN - fields_allowed_with(named[0]) - READERS.keys()) | {"first_run"}
+    return other | {"timezone"} if names_zone(named[0], changes[named[0]]) else other
 
 
 def _of_another_target(body: Definition, changes: Definition, kinds: TargetKinds) -> frozenset[str]:

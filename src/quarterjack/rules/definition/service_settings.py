@@ -11,7 +11,7 @@ from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.rules.definition.patch import patched
 from quarterjack.rules.definition.specification import Specification, Unreadable
 from quarterjack.rules.definition.target import Definition, TargetKinds
-from quarterjack.rules.definition.validation import read_specification
+from quarterjack.rules.definition.validation import read_specification, with_units
 from quarterjack.rules.policies.retention import Retention
 from quarterjack.rules.policies.service_limits import Limits
 
@@ -84,6 +84,7 @@ class ServiceSettings(NamedTuple):
             for name, kind in (("limits", Limits), ("retention", Retention)):
                 part = known.get(name, {})
                 known[name] = kind(**{each: part[each] for each in kind._fields if each in part})
+            known["defaults"] = with_units(known.get("defaults", {}))
             return cls(**known)
         except (AttributeError, TypeError, ValueError) as error:
             problem = f"the stored service settings cannot be read ({error})"

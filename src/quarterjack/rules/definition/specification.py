@@ -22,8 +22,8 @@ from quarterjack.rules.policies.first_run import FirstRun
 from quarterjack.rules.policies.gate import Breaker
 from quarterjack.rules.policies.overlap import IfRunning, Overlap
 from quarterjack.rules.policies.retry import Retry
-from quarterjack.rules.policies.windows import OnConstraint
-from quarterjack.times import After, At, Cron, Recurrence, Window
+from quarterjack.rules.policies.windows import OnConstraint, dropping_window
+from quarterjack.times import After, At, Recurrence, Union, Window
 from quarterjack.times.cached_property import cached_property
 from quarterjack.times.durations import duration_text
 
@@ -68,6 +68,17 @@ class Specification:
         return isinstance(self.recurrence, At | After)
 
     @cached_property
+    def names_instants(self) -> bool:
+        """Whether it is a one-shot, or a list of instants: new ones are a new beginning."""
+        return self.once or (isinstance(self.recurrence, Union) and not self.recurrence.of_crons)
+
+    @cached_property
+    def dropping_window(self) -> Window | None:
+        """Drops the slots that it does not admit; those that only `window` does not admit run
+        later."""
+        return dropping_window(self.window, self.on_constraint)
+
+    @cached_property
     def completion(self) -> bool:
         return counts_from_completion(self.recurrence)
 
@@ -95,7 +106,7 @@ class Specification:
     def reads_open_runs(self) -> bool:
         """Whether planning depends on open runs. If not, a store need not read them."""
         by_policy = self.has_guards or not self.allows_overlap or self.retry.preempted_by_slot
-        ends = self.once or getattr(self.recurrence, "end_at", None) is not None
+        ends = self.names_instants or getattr(self.recurrence, "end_at", None) is not None
         return by_policy or ends or self.completion
 
     @cached_property
@@ -189,8 +200,8 @@ class Specification:
     def _when(self) -> dict[str, Any]:
         window, when = self.window, self.recurrence.to_json()
         when.pop("key", None)  # the key of the schedule, which every reader adds again
-        if isinstance(self.recurrence, Cron):
-            when["dialect"] = self.recurrence.dialect  # else a preset might change it
+        if "cron" in when:
+            when.setdefault("dialect", "standard")  # else a preset might change it
         return when | {
             "timezone": self.timezone,
             "only_between": window.only_between if window else None,

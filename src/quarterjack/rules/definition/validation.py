@@ -7,13 +7,14 @@ the schedule itself. `fields` reads each one, `combinations` says what does not 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 from quarterjack.errors import Invalid, InvalidSpecification, Problems, quote
 from quarterjack.rules.definition.combinations import COMBINATIONS, check_window, possible_first_run
-from quarterjack.rules.definition.fields import READERS
+from quarterjack.rules.definition.fields import DURATIONS, READERS
 from quarterjack.rules.definition.input_checks import invalid
 from quarterjack.rules.definition.presets import GENERAL, defaults_of, read_preset
 from quarterjack.rules.definition.specification import Specification
@@ -22,10 +23,10 @@ from quarterjack.rules.policies.catch_up import CatchUp
 from quarterjack.rules.policies.overlap import Overlap
 from quarterjack.rules.policies.retry import Retry, default_delay
 from quarterjack.rules.policies.service_limits import Limits
-from quarterjack.times import After, At, Recurrence, Window, parse
+from quarterjack.times import After, At, Every, Recurrence, Window, parse
 from quarterjack.times.checks import check_integer
 from quarterjack.times.durations import DURATION_MAX
-from quarterjack.times.instants import SECOND
+from quarterjack.times.instants import SECOND, to_datetime
 from quarterjack.times.parse import RECURRENCE_FIELDS, fields_allowed_with
 from quarterjack.times.zones import zone_name
 
@@ -68,20 +69,38 @@ def read_specification(
         layer = defaults_of(chosen or service_preset, limits, is_of_service=chosen is None)
     values = {**GENERAL, **layer, **_defaults(defaults or {}, kinds, problems), **own}
     recurrence: Recurrence | None = None
-    with problems:
-        recurrence = _read_recurrence(own, values, key)
+    if not _is_misspelt(problems):
+        with problems:
+            recurrence = _read_recurrence(own, values, key, now)
+            values["timezone"] = _zone_of(recurrence, own) or values["timezone"]
     read: dict[str, Any] = {"own_preset": own_preset, "service_preset": service_preset}
-    for field, reader in READERS.items():
-        try:
-            read[field] = reader(values.get(field), field)
-        except Invalid as error:
-            problems.note(error)
+    read |= _read_fields(values, problems)
     if recurrence is not None and target is not None and read.keys() >= READERS.keys():
         specification = _composed(recurrence, target, read)
         _check_combinations(specification, own, now, problems)
         if not problems.found:
             return specification
     raise InvalidSpecification(f"schedule {quote(key)}", dict.fromkeys(problems.found))
+
+
+def _read_fields(values: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    read = {}
+    for field, reader in READERS.items():
+        try:
+            read[field] = reader(values.get(field), field)
+        except Invalid as error:
+            problems.note(error)
+    return read
+
+
+def with_units(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Stored fields with their durations as text: earlier versions took whole milliseconds."""
+    numbers = {name: f"{fields[name]}ms" for name in DURATIONS if _is_count(fields.get(name))}
+    return {**fields, **numbers} if numbers else fields
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value > 0
 
 
 def _check_combinations(
@@ -92,7 +111,7 @@ def _check_combinations(
             check(specification, own)
     if now is not None:
         with problems:
-            check_window(specification, now)
+            check_window(specification)
 
 
 def _defaults(mapping: object, kinds: TargetKinds, problems: Problems) -> Mapping[str, Any]:
@@ -142,19 +161,46 @@ def _in_seconds(value: object) -> str:
     return f"{check_integer(value, 1, _SECONDS_MAX, 'timeout_seconds')}s"
 
 
-def _read_recurrence(own: Mapping[str, Any], values: Mapping[str, Any], key: str) -> Recurrence:
+def _read_recurrence(
+    own: Mapping[str, Any], values: Mapping[str, Any], key: str, now: int | None
+) -> Recurrence:
     """The schedule's own fields must fit its kind of recurrence; defaults that do not are left
     out."""
     named = [name for name in RECURRENCE_FIELDS if name in own]
     fitting = fields_allowed_with(named[0]) if named else frozenset()
-    wanted = (WHEN & own.keys()) | fitting
+    wanted = (WHEN & own.keys()) | (fitting - {"timezone"})
     fields = {name: value for name, value in values.items() if name in wanted}
     zone = zone_name(values["timezone"])
+    if "schedule" in fields:  # words may be relative to now
+        anchor = None if now is None else to_datetime(now)
+        recurrence = parse(fields, timezone=zone, now=anchor, key=key)
+        return _of_schedule(recurrence, values.get("anchor", "slot"))
     if "h" in str(fields.get("cron", "")).lower():  # an H needs the key
         return parse(fields, timezone=zone, key=key)
     if not all(type(value) is str for value in fields.values()):
         return parse(fields, timezone=zone)
     return _cached_recurrence(zone, **fields)
+
+
+def _is_misspelt(problems: Problems) -> bool:
+    """Whether an unknown field is meant to be that of the recurrence, which is then not missing."""
+    meant = {f"did you mean {name}?" for name in RECURRENCE_FIELDS}
+    return any(problem.remedy in meant for problem in problems.found)
+
+
+def _zone_of(recurrence: Recurrence, own: Mapping[str, Any]) -> str | None:
+    """The zone that the text of the recurrence names, which is then that of the schedule."""
+    return None if "timezone" in own else getattr(recurrence, "timezone", None)
+
+
+def _of_schedule(recurrence: Recurrence, anchor: str) -> Recurrence:
+    """What words say, counted as a schedule counts: from its own anchor."""
+    if isinstance(recurrence, After):
+        return replace(recurrence, created_at=None)
+    if isinstance(recurrence, Every):
+        anchor = anchor if recurrence.anchor == "slot" else recurrence.anchor
+        return replace(recurrence, created_at=None, anchor=anchor)
+    return recurrence
 
 
 @lru_cache(maxsize=10_000)

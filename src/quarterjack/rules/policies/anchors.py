@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from quarterjack.rules.model import Schedule
 from quarterjack.rules.policies.first_run import FirstRun
-from quarterjack.times import Every, Recurrence, Slots
+from quarterjack.times import Every, Recurrence, Slots, Union
 from quarterjack.times.instants import from_datetime
 from quarterjack.times.recurrence import Repeating
 from quarterjack.times.slots import StartedSlots
@@ -30,7 +30,7 @@ def _slots_from(schedule: Schedule, anchor_at: int) -> Slots:
 
 def _ended_before_creation(schedule: Schedule) -> bool:
     recurrence = schedule.specification.recurrence
-    end_at = recurrence.end_at if isinstance(recurrence, Repeating) else None
+    end_at = recurrence.end_at if isinstance(recurrence, Repeating | Union) else None
     return end_at is not None and from_datetime(end_at) < schedule.created_at
 
 
