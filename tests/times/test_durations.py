@@ -190,3 +190,8 @@ def test_the_text_of_a_duration_reads_back(milliseconds: int):
 
     assert read_duration(text, "timeout") == milliseconds * 1000
     assert not set("dw") & set(text)
+
+
+def test_a_fraction_that_is_nothing_in_whole_units_gets_the_general_remedy():
+    with pytest.raises(InvalidRecurrence, match="use units from large to small"):
+        read_duration("0.0001ms", "timeout")

@@ -185,3 +185,23 @@ def test_the_first_and_the_last_years_have_an_end():
     assert list(islice(slots_between(union.slots, last, LATEST), 3)) == []
     assert union.slots.count(us("0001-01-01T00:00Z"), last) == 9999 + 2424
     assert union.slots.count(last, us("2026-01-01T00:00Z")) == 0
+
+
+def test_an_empty_range_has_no_slots_of_fixed_and_real_times():
+    union = Cron(["0 9 * * *", "*/5 * * * 6"], timezone=BERLIN)
+
+    assert union.slots.count(us("2026-01-02T00:00Z"), us("2026-01-01T00:00Z")) == 0
+
+
+def test_a_list_has_at_most_twenty_expressions():
+    crons = [f"{minute} 9 * * *" for minute in range(21)]
+
+    with pytest.raises(InvalidRecurrence, match="is a list of 21; give 1 to 20"):
+        Cron(crons)
+    with pytest.raises(InvalidRecurrence, match="too many in one list; use at most 20"):
+        Cron(crons[:20]) | Cron(crons[20])
+
+
+def test_the_day_rule_is_not_posix():
+    with pytest.raises(InvalidRecurrence, match='day_rule "and" is not POSIX'):
+        Cron("0 9 1 * 1", dialect="posix", day_rule="and")

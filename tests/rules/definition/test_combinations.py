@@ -179,3 +179,11 @@ def test_max_retries_of_a_preset_is_checked_too():
     (problem,) = problems(workflow_id=1, every="5m", execution="at_most_once")
 
     assert "does not go with max_retries 3" in problem
+
+
+def test_a_window_does_not_matter_where_there_are_no_slots():
+    fields = {"task": "work", "cron": "0 9 * * *", "end_at": "1999-01-01T00:00:00Z"}
+
+    stored = read_specification({**fields, "not_on": ["monday"]}, kinds=KINDS, key="k", now=NOW)
+
+    assert stored.window

@@ -121,10 +121,8 @@ class Calendar:
 
     def _first_from(self, wall_time: int) -> int:
         """The first instant that shows this wall time or, if none does, a later one."""
-        for minute in range(0, 2 * DAY, MINUTE):
-            if found := self._instants(wall_time + minute):
-                return found[0]
-        return wall_time
+        later = (self._instants(wall_time + minute) for minute in range(0, 2 * DAY, MINUTE))
+        return next((found[0] for found in later if found), wall_time)
 
 
 def _wall_time(day: date, time: tuple[int, int, int]) -> int:

@@ -73,9 +73,6 @@ class DateReader(Reader):
         readings = [f"{hour:02}:00"] if hour < 24 else []
         self.refuse("needs minutes, or am or pm, to be a time of day", start, *readings)
 
-    def starts_weekday(self) -> bool:
-        return self.token.text in DAYS
-
     def starts_month(self) -> bool:
         return self.token.text in MONTH_NUMBERS
 
