@@ -26,6 +26,7 @@ _AHEAD = 64
 _AHEAD_SECONDS = 0.01
 """If a task takes longer, the jobs behind it are taken back."""
 _TRIES = 100
+_STOPPING = "the worker stops"
 _STARTING_MAX = os.cpu_count() or 2
 """At once: an import takes the processor."""
 
@@ -82,7 +83,7 @@ class ProcessPool:
             if timer is not None:
                 timer.cancel()
         for process in list(self._idle):
-            self._end(process, "the worker stops")
+            self._end(process, _STOPPING)
         for start in self._starts:
             start.cancel()
         while under_way := self._ending | self._starts:
@@ -196,6 +197,8 @@ class ProcessPool:
         else:
             log.info("task process started %s", log_fields(pid=process.pid))
             self._idle.append(process)
+            if self._is_closed:  # at the moment in which it was ready
+                self._end(process, _STOPPING)
         finally:
             self._starting -= 1
             self._dispatch_soon()
