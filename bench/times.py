@@ -295,7 +295,7 @@ def parsing(rounds: int) -> None:
 
 
 def words(rounds: int) -> None:
-    """The phrases of the test suite, each read anew; expressions that they make are new too."""
+    """The phrases of the test suite, each parsed again; expressions that they make are new too."""
     texts = [row.phrase for row in phrases()]
     spent = []
     for _ in range(rounds):

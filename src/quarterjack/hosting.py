@@ -61,7 +61,7 @@ class Host:
         """In the foreground of a console, until a signal."""
         from quarterjack.cli.foreground import run_in_foreground
 
-        if is_import_only.get() or registrations.is_task_process:
+        if _is_only_imported():
             return
         try:
             self._refuse_run()
@@ -95,7 +95,7 @@ class Host:
             yield f"  and {len(schedules) - _SHOWN_MAX} more"
 
     def start(self, *, plans: bool, works: bool, timeout: float | None) -> None:
-        if is_import_only.get() or registrations.is_task_process:
+        if _is_only_imported():
             return
         self._refuse_after_fork()
         _check_timeout(timeout)
@@ -302,6 +302,11 @@ def _serving(host: str, port: int) -> Serve:
         return server
 
     return serve
+
+
+def _is_only_imported() -> bool:
+    """By a command, or by a task process: then `run()` and `start()` do nothing."""
+    return is_import_only.get() or registrations.is_task_process
 
 
 def _counted(count: int, what: str) -> str:

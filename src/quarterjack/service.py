@@ -193,7 +193,7 @@ class Service:
             return await opening
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if task is None or task.cancelling():  # somebody else's cancellation
+            if task is None or task.cancelling():  # the service itself is cancelled
                 raise
             return None
         finally:

@@ -28,7 +28,7 @@ COMMANDS = ("up", "scheduler", "worker", "check")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where a command is run; what it imports is forgotten afterwards."""
+    """Where a command is run; what it imports is unloaded afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

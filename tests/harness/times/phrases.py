@@ -1,7 +1,7 @@
 """The tables of phrases, and the instants that they should name: from what is written beside each
 phrase, with nothing of `quarterjack`.
 
-`python -m harness.times.phrases` writes the instants into phrases.txt anew.
+`python -m harness.times.phrases` writes the instants into phrases.txt again.
 """
 
 from __future__ import annotations
